@@ -1,0 +1,46 @@
+# The usual errands; the work is in CMakePresets.json and tools/.
+#   make demo     from nothing to a first result      make bench    speed, as a table and as JSON
+#   make test     everything that must hold           make fuzz     each target for FUZZ_SECONDS
+#   make lint     format, static checks, layers       make install  into PREFIX (DESTDIR is honoured)
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 600
+
+.PHONY: all release demo test bench lint fuzz install clean format
+
+all: release
+
+release:
+	@tools/install-deps build
+	@tools/build release --jobs $(JOBS)
+
+demo: release
+	@tools/run-demo build/release/kino
+
+test:
+	@tools/install-deps test
+	@tools/run-tests --jobs $(JOBS)
+
+bench:
+	@tools/install-deps bench
+	@tools/build bench --jobs $(JOBS)
+	@tools/run-bench build/bench
+
+lint:
+	@tools/install-deps lint
+	@tools/run-lint --jobs $(JOBS)
+
+fuzz:
+	@tools/install-deps fuzz
+	@tools/run-fuzz --seconds $(FUZZ_SECONDS) --jobs $(JOBS)
+
+install:
+	@tools/install-deps install
+	@tools/build release --jobs $(JOBS) -DKINO_MAN=ON
+	@cmake --install build/release --prefix '$(PREFIX)'
+
+format:
+	@tools/run-format
+
+clean:
+	@rm -rf build

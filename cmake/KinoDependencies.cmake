@@ -1,0 +1,22 @@
+# Third-party libraries, from packages only: zlib, zstd and (optional) ISA-L for src/codec, SQLite for src/query.
+# tools/check-layers sees to it that no other folder includes their headers.
+
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3>=3.38)
+
+add_library(kino_dependencies INTERFACE)
+target_link_libraries(kino_dependencies INTERFACE PkgConfig::ZLIB PkgConfig::ZSTD PkgConfig::SQLITE)
+set(KINO_PRIVATE_REQUIRES "zlib libzstd sqlite3")
+
+if(KINO_ISAL)
+    pkg_check_modules(ISAL IMPORTED_TARGET libisal)
+    if(ISAL_FOUND)
+        target_link_libraries(kino_dependencies INTERFACE PkgConfig::ISAL)
+        target_compile_definitions(kino_dependencies INTERFACE HAVE_ISAL=1)
+        string(APPEND KINO_PRIVATE_REQUIRES " libisal")
+    else()
+        message(STATUS "ISA-L is not installed: gzip is read and written by zlib, several times slower")
+    endif()
+endif()

@@ -1,0 +1,44 @@
+# Tests: one runner for tests/unit, and the scripts that drive the program and check the public face.
+
+if(NOT KINO_TESTS)
+    return()
+endif()
+
+file(GLOB unit_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/tests/unit/*.c")
+add_executable(kino_unit_tests ${unit_sources} $<TARGET_OBJECTS:kino_cli>)
+target_include_directories(kino_unit_tests PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/tests")
+target_compile_definitions(kino_unit_tests PRIVATE "KINO_TEST_ROOT=\"${CMAKE_CURRENT_SOURCE_DIR}\"")
+target_link_libraries(kino_unit_tests PRIVATE kino_engine_static)
+if(KINO_SANITIZE MATCHES thread)
+    # Everything else runs in one thread and would only be slow here.
+    add_test(NAME unit COMMAND kino_unit_tests --label threads)
+    set_tests_properties(unit PROPERTIES LABELS threads)
+else()
+    add_test(NAME unit COMMAND kino_unit_tests)
+endif()
+
+# The files that newcomers copy must keep compiling.
+file(GLOB templates CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/src/*/_template.c")
+if(templates)
+    add_library(kino_templates OBJECT ${templates})
+    target_link_libraries(kino_templates PRIVATE kino_settings)
+endif()
+
+function(kino_script_test name)
+    add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
+endfunction()
+
+kino_script_test(headers tests/compile/check-headers)
+if(TARGET kino_engine AND NOT KINO_SANITIZE AND NOT KINO_COVERAGE)
+    kino_script_test(symbols tests/compile/check-symbols $<TARGET_FILE:kino_engine>)
+endif()
+kino_script_test(cli tools/run-cli-tests --kino $<TARGET_FILE:kino>)
+kino_script_test(diff tools/run-diff-tests --kino $<TARGET_FILE:kino>)
+file(GLOB scripts CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}"
+     "${CMAKE_CURRENT_SOURCE_DIR}/tests/integration/*.py")
+foreach(script IN LISTS scripts)
+    get_filename_component(name "${script}" NAME_WE)
+    kino_script_test(integration-${name} python3 "${script}")
+    set_tests_properties(integration-${name} PROPERTIES ENVIRONMENT "KINO=$<TARGET_FILE:kino>" LABELS integration)
+endforeach()

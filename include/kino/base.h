@@ -1,0 +1,79 @@
+/* kino/base.h - what every other public header needs: export marks, status codes, errors, string
+ * views.
+ *
+ * Values only; nothing here allocates. Clean in C11 and in C++. */
+#ifndef KINO_BASE_H
+#define KINO_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#    define KINO_API          __attribute__((visibility("default")))
+#    define KINO_NODISCARD    __attribute__((warn_unused_result))
+#    define KINO_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#    define KINO_API
+#    define KINO_NODISCARD
+#    define KINO_PRINTF(f, a)
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One list makes the enum, the names and the texts. Values are stable: they cross library
+ * boundaries. */
+#define KINO_STATUS_MAP(X)                                                                         \
+    X(OK, 0, "ok")                                                                                 \
+    X(NOMEM, 1, "out of memory")                                                                   \
+    X(FORMAT, 2, "input is not in the expected format")                                            \
+    X(IO, 3, "reading or writing failed")                                                          \
+    X(ARGUMENT, 4, "an argument is not valid")                                                     \
+    X(LIMIT, 5, "a limit was reached")                                                             \
+    X(CANCELLED, 6, "interrupted")                                                                 \
+    X(NOT_FOUND, 7, "no such thing")                                                               \
+    X(SQL, 8, "the SQL statement failed")                                                          \
+    X(UNAVAILABLE, 9, "not available in this build or for this input")
+
+typedef enum kino_status {
+#define KINO_STATUS_ENUM(name, value, text) KINO_##name = value,
+    KINO_STATUS_MAP(KINO_STATUS_ENUM)
+#undef KINO_STATUS_ENUM
+} kino_status;
+
+#define KINO_NO_OFFSET UINT64_MAX
+
+/* Caller-owned detail of a failure. Always optional: every function takes NULL. */
+typedef struct kino_error {
+    kino_status code;
+    uint64_t offset;   /* byte in the input, or KINO_NO_OFFSET */
+    char message[240]; /* always terminated; "" when there was no error */
+} kino_error;
+
+/* The constant text of a status. Never NULL; any thread. */
+KINO_API const char *kino_status_text(kino_status status);
+
+/* The version of the library, such as "0.1.0". */
+KINO_API const char *kino_version(void);
+
+/* A view of bytes that somebody else owns; not terminated. */
+typedef struct kino_str {
+    const char *data;
+    size_t size;
+} kino_str;
+
+/* Number of a string in a trace's pool. */
+typedef uint32_t kino_strid;
+#define KINO_NO_STRING UINT32_MAX
+
+/* Absent values: one sentinel per type. */
+#define KINO_NO_TIME INT64_MIN
+#define KINO_NO_INT  INT64_MIN
+#define KINO_NO_ROW  UINT32_MAX
+
+#ifdef __cplusplus
+}
+#endif
+#endif

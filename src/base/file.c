@@ -1,0 +1,163 @@
+/* file.c - mapped input files. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+#ifndef MADV_POPULATE_READ
+#    define MADV_POPULATE_READ 22 /* Linux 5.14; older kernels refuse it, which costs speed only */
+#endif
+
+static kino_status map_descriptor(int fd, size_t size, const char *path, kino__file *out,
+                                  kino_error *err)
+{
+    if (size == 0)
+        return KINO_OK;
+    size_t page = 4096;
+    size_t length = ((size + page - 1) & ~(page - 1)) + KINO__FILE_PAD;
+    /* Reserve file + padding as zero pages, then lay the file over the front. */
+    char *base = mmap(NULL, length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED)
+        return kino__fail_errno(err, errno, "cannot map '%s'", path);
+    if (mmap(base, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED) {
+        int reason = errno;
+        munmap(base, length);
+        return kino__fail_errno(err, reason, "cannot map '%s'", path);
+    }
+    *out = (kino__file){base, size, length};
+    return KINO_OK;
+}
+
+static int open_spool(void)
+{
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody calls setenv here */
+    const char *dir = getenv("TMPDIR");
+    if (!dir || !*dir)
+        dir = "/tmp";
+    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        return fd;
+    char name[4096];
+    if (snprintf(name, sizeof name, "%s/kino-spool.XXXXXX", dir) >= (int)sizeof name) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    fd = mkostemp(name, O_CLOEXEC);
+    if (fd >= 0)
+        (void)unlink(name);
+    return fd;
+}
+
+static kino_status write_all(int fd, const char *data, size_t size, kino_error *err)
+{
+    while (size) {
+        ssize_t n = write(fd, data, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return kino__fail_errno(err, errno, "cannot write a temporary file");
+        data += n;
+        size -= (size_t)n;
+    }
+    return KINO_OK;
+}
+
+/* Copies a stream to the spool file. The descriptor may be non-blocking: then poll waits for data,
+ * and a pipe without any writer answers at once with the end of file. */
+static kino_status spool(int from, int to, const char *path, size_t *size, kino_error *err)
+{
+    enum { STEP = 1 << 18 };
+    char *buffer = malloc(STEP);
+    if (!buffer)
+        return kino__fail_nomem(err);
+    kino_status st = KINO_OK;
+    for (;;) {
+        ssize_t n = read(from, buffer, STEP);
+        if (n == 0)
+            break;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN) {
+            struct pollfd wait = {.fd = from, .events = POLLIN};
+            (void)poll(&wait, 1, -1);
+            continue;
+        }
+        if (n < 0) {
+            st = kino__fail_errno(err, errno, "cannot read '%s'", path);
+            break;
+        }
+        st = write_all(to, buffer, (size_t)n, err);
+        if (st != KINO_OK)
+            break;
+        *size += (size_t)n;
+    }
+    free(buffer);
+    return st;
+}
+
+static kino_status open_stream(int fd, const char *path, bool is_fifo, kino__file *out,
+                               kino_error *err)
+{
+    int temporary = open_spool();
+    if (temporary < 0)
+        return kino__fail_errno(err, errno, "cannot make a temporary file for '%s'", path);
+    size_t size = 0;
+    kino_status st = spool(fd, temporary, path, &size, err);
+    if (st == KINO_OK && size == 0 && is_fifo)
+        st = kino__fail(err, KINO_IO, "cannot read '%s': the pipe is empty and nobody writes to it",
+                        path);
+    if (st == KINO_OK)
+        st = map_descriptor(temporary, size, path, out, err);
+    close(temporary);
+    return st;
+}
+
+kino_status kino__file_open(const char *path, kino__file *out, kino_error *err)
+{
+    *out = (kino__file){0};
+    bool is_stdin = strcmp(path, "-") == 0;
+    /* O_NONBLOCK: opening a pipe without a writer must not hang. */
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return kino__fail_errno(err, errno, "cannot read '%s'", path);
+    kino_status st = KINO_OK;
+    struct stat info;
+    if (fstat(fd, &info) != 0)
+        st = kino__fail_errno(err, errno, "cannot read '%s'", path);
+    else if (S_ISDIR(info.st_mode))
+        st = kino__fail(err, KINO_IO, "cannot read '%s': it is a directory", path);
+    else if (S_ISREG(info.st_mode))
+        st = map_descriptor(fd, (size_t)info.st_size, path, out, err);
+    else if (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) || is_stdin)
+        st = open_stream(fd, path, S_ISFIFO(info.st_mode) && !is_stdin, out, err);
+    else
+        st = kino__fail(err, KINO_IO, "cannot read '%s': it is a device, not a file", path);
+    if (!is_stdin)
+        close(fd);
+    return st;
+}
+
+void kino__file_close(kino__file *file)
+{
+    if (file->data)
+        munmap((void *)(uintptr_t)file->data, file->mapped);
+    *file = (kino__file){0};
+}
+
+void kino__file_will_need(const kino__file *file, size_t offset, size_t size)
+{
+    if (!file->data || offset >= file->size)
+        return;
+    size_t start = offset & ~(size_t)4095;
+    size_t end = size > file->size - offset ? file->size : offset + size;
+    (void)madvise((void *)(uintptr_t)(file->data + start), end - start, MADV_POPULATE_READ);
+}

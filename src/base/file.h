@@ -1,0 +1,29 @@
+/* file.h - reading whole files: mapped where possible, spooled where not.
+ *
+ *   [ file bytes .................. | zeros up to the page | KINO__FILE_PAD readable zero bytes ]
+ *
+ * The padding lets vector code load past the end without a bound check. */
+#ifndef KINO__BASE_FILE_H
+#define KINO__BASE_FILE_H
+
+#include <kino/base.h>
+
+enum { KINO__FILE_PAD = 4096 };
+
+typedef struct kino__file {
+    const char *data; /* NULL when empty */
+    size_t size;
+    size_t mapped; /* bytes of address space */
+} kino__file;
+
+/* Maps `path` for reading ("-" is standard input). Pipes are copied to an unnamed temporary file
+ * first. Directories, pipes that nobody writes to, and everything unreadable are clear errors;
+ * nothing blocks for ever except a writer that keeps a pipe open. */
+KINO_NODISCARD kino_status kino__file_open(const char *path, kino__file *out, kino_error *err);
+void kino__file_close(kino__file *file);
+
+/* Tells the kernel that [offset, offset + size) is about to be read in order: maps its pages at
+ * once. */
+void kino__file_will_need(const kino__file *file, size_t offset, size_t size);
+
+#endif
