@@ -1,0 +1,65 @@
+/* source.c - choosing and driving a decompressor. */
+#include "codec/source.h"
+
+#include "base/error.h"
+#include "base/str.h"
+#include "codec/source_internal.h"
+
+kino__compression kino__compression_detect(kino_str bytes)
+{
+    if (kino__str_starts_with(bytes, KINO__STR("\x1f\x8b")))
+        return KINO__COMPRESSION_GZIP;
+    if (kino__str_starts_with(bytes, KINO__STR("\x28\xb5\x2f\xfd")))
+        return KINO__COMPRESSION_ZSTD;
+    return KINO__COMPRESSION_NONE;
+}
+
+const char *kino__compression_name(kino__compression compression)
+{
+    static const char *const names[] = {"", "gzip", "zstd"};
+    return names[compression];
+}
+
+kino_status kino__source_open(kino__compression compression, kino_str bytes, kino__source **out,
+                              kino_error *err)
+{
+    *out = NULL;
+    if (compression == KINO__COMPRESSION_NONE)
+        return kino__fail(err, KINO_ARGUMENT, "the input is not compressed");
+    *out = compression == KINO__COMPRESSION_GZIP ? kino__gzip_source_new(bytes)
+                                                 : kino__zstd_source_new(bytes);
+    return *out ? KINO_OK : kino__fail_nomem(err);
+}
+
+void kino__source_close(kino__source *source)
+{
+    if (source)
+        source->class->close(source);
+}
+
+size_t kino__source_read(kino__source *source, char *out, size_t size, bool *is_damaged)
+{
+    return source->class->read(source, out, size, is_damaged);
+}
+
+uint64_t kino__source_consumed(const kino__source *source)
+{
+    return source->class->consumed(source);
+}
+
+kino__snapshot *kino__source_snapshot(const kino__source *source)
+{
+    return source->class->copy ? (kino__snapshot *)source->class->copy(source) : NULL;
+}
+
+void kino__snapshot_free(kino__snapshot *snapshot)
+{
+    kino__source_close((kino__source *)snapshot);
+}
+
+kino_status kino__source_resume(const kino__snapshot *snapshot, kino__source **out, kino_error *err)
+{
+    const kino__source *source = (const kino__source *)snapshot;
+    *out = source->class->copy(source);
+    return *out ? KINO_OK : kino__fail_nomem(err);
+}
