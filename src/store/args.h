@@ -1,0 +1,54 @@
+/* args.h - arguments of events: text on demand, typed columns on first use.
+ *
+ * The text is read where the trace's source still has it. Damaged texts are read as far as they
+ * go. */
+#ifndef KINO__STORE_ARGS_H
+#define KINO__STORE_ARGS_H
+
+#include "store/trace.h"
+
+/* The argument object of a row as written, braces included (may be damaged JSON); empty when it has
+ * none. Valid until the next read through the cursor. */
+kino_str kino__args_text(const kino__trace *trace, uint32_t row, kino__text_cursor *cursor);
+
+/* Walks the members of a JSON object's text, tolerantly:
+ *   kino__args_iter it = kino__args_iter_start(text);
+ *   while (kino__args_iter_next(&it, &key, &value)) ...
+ * key: between its quotes, as written (escapes kept); value: JSON text as written, never empty. */
+typedef struct kino__args_iter {
+    const char *at, *end;
+} kino__args_iter;
+kino__args_iter kino__args_iter_start(kino_str object);
+bool kino__args_iter_next(kino__args_iter *it, kino_str *key, kino_str *value);
+
+/* The value of a key at the top of an object's text (the last one when doubled); empty when
+ * absent. */
+kino_str kino__args_find(kino_str object, kino_str key);
+
+/* A JSON string's text (in quotes or not) with escapes resolved and bad bytes replaced by U+FFFD,
+ * into the buffer. */
+void kino__json_unescape(kino_str text, kino__buffer *out);
+
+/* A JSON value's text as an integer: plain integers, and integers in quotes. */
+bool kino__json_to_int(kino_str value, int64_t *out);
+/* As a double; false for what is not a number. NaN and infinities are not numbers. */
+bool kino__json_to_double(kino_str value, double *out);
+
+/* A column of one key over all rows, made on first use and kept; NULL when memory is out. Any
+ * thread. */
+/* KINO_NO_INT: absent */
+const int64_t *kino__args_int_column(const kino__trace *trace, const char *key);
+/* NaN: absent */
+const double *kino__args_double_column(const kino__trace *trace, const char *key);
+/* Values of strings without quotes, of others as JSON text; ids in *pool. KINO_NO_STRING:
+ * absent. */
+const kino_strid *kino__args_string_column(const kino__trace *trace, const char *key,
+                                           const kino__string_pool **pool);
+
+/* Makes the int columns of several keys in one pass over the text; false when memory is out. Any
+ * thread. */
+bool kino__args_prepare(const kino__trace *trace, const char *const *keys, size_t count);
+
+void kino__arg_columns_free(kino__arg_columns *columns);
+
+#endif

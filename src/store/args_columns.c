@@ -1,0 +1,309 @@
+/* args_columns.c - one argument of all events as a typed column, made on first use.
+ *
+ * For links, analyses and queries. Rows are visited in file order, so that a compressed source is
+ * read once from front to back. Most rows do not have the key: a search for "key" in quotes, by its
+ * rarest letter, rules them out without reading members; the members of the others are read once
+ * for all keys of the pass.
+ *
+ *   columns --> newest column --> ... --> NULL     a list that only grows at its head: readers
+ *               key, type, values                  walk it freely, writers hold the lock
+ *
+ * Cost of a pass: one memchr over the argument text per key, plus the members of the rows that have
+ * one. */
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/args.h"
+
+typedef enum column_type { COLUMN_INT, COLUMN_DOUBLE, COLUMN_STRING } column_type;
+
+typedef struct column column;
+struct column {
+    column *older; /* set before the column is published, as all else here */
+    column_type type;
+    size_t size; /* of this block */
+    char *key;   /* in quotes: what is searched for */
+    size_t key_size;
+    size_t anchor; /* index of the letter of key that is searched first */
+    union {
+        int64_t *ints;
+        double *doubles;
+        kino_strid *strings;
+    } values;
+    kino__string_pool pool; /* of a string column */
+};
+
+struct kino__arg_columns {
+    const kino__allocator *allocator;
+    _Atomic(column *) newest;
+    pthread_mutex_t lock; /* held while columns are made */
+};
+
+/* -- the list */
+
+static size_t item_size(column_type type)
+{
+    return type == COLUMN_STRING ? sizeof(kino_strid) : sizeof(int64_t);
+}
+
+static void column_free(const kino__allocator *allocator, column *c)
+{
+    if (!c)
+        return;
+    if (c->type == COLUMN_STRING)
+        kino__string_pool_deinit(&c->pool);
+    kino__resize(allocator, c, c->size, 0);
+}
+
+void kino__arg_columns_free(kino__arg_columns *columns)
+{
+    if (!columns)
+        return;
+    /* Relaxed: whoever frees the trace is its last user. */
+    column *c = atomic_load_explicit(&columns->newest, memory_order_relaxed);
+    while (c) {
+        column *older = c->older;
+        column_free(columns->allocator, c);
+        c = older;
+    }
+    pthread_mutex_destroy(&columns->lock);
+    kino__resize(columns->allocator, columns, sizeof *columns, 0);
+}
+
+static kino__arg_columns *columns_of(const kino__trace *trace)
+{
+    /* The one place where const is cast away: lazily made columns are no part of a trace's visible
+     * value. */
+    kino__arg_columns **place = &((kino__trace *)(uintptr_t)trace)->arg_columns;
+    /* Acquire pairs with the release of the exchange below: who sees the pointer sees what it
+     * points to. */
+    kino__arg_columns *columns = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    if (columns)
+        return columns;
+    kino__arg_columns *fresh = kino__resize(trace->arena.allocator, NULL, 0, sizeof *fresh);
+    if (!fresh)
+        return NULL;
+    fresh->allocator = trace->arena.allocator;
+    atomic_init(&fresh->newest, NULL);
+    pthread_mutex_init(&fresh->lock, NULL);
+    if (__atomic_compare_exchange_n(place, &columns, fresh, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_ACQUIRE))
+        return fresh;
+    kino__arg_columns_free(fresh); /* another thread was first; columns is its pointer */
+    return columns;
+}
+
+static column *find_column(kino__arg_columns *columns, const char *key, column_type type)
+{
+    size_t size = strlen(key);
+    /* Acquire pairs with the release in publish: who sees a column sees its values, and those of
+     * all older ones. */
+    column *c = atomic_load_explicit(&columns->newest, memory_order_acquire);
+    while (c && (c->type != type || c->key_size != size + 2 || memcmp(c->key + 1, key, size) != 0))
+        c = c->older;
+    return c;
+}
+
+static void publish(kino__arg_columns *columns, column *c)
+{
+    /* Relaxed: the lock is held, nobody else stores. */
+    c->older = atomic_load_explicit(&columns->newest, memory_order_relaxed);
+    /* Release pairs with the acquire in find_column. */
+    atomic_store_explicit(&columns->newest, c, memory_order_release);
+}
+
+/* -- a new column */
+
+enum { BATCH = 8 };
+
+/* How rare a character is in argument texts, roughly; only speed depends on it. */
+static size_t rarity(char c)
+{
+    static const char common_first[] = "\" 0123456789,:.[]etaoinsrdlcupmhgb_fky";
+    const char *found = c ? strchr(common_first, c) : NULL;
+    return found ? (size_t)(found - common_first) : sizeof common_first;
+}
+
+static column *column_new(const kino__allocator *allocator, const char *key, column_type type,
+                          uint32_t count)
+{
+    size_t key_size = strlen(key) + 2, values, size;
+    if (!kino__mul_size(count, item_size(type), &values) ||
+        __builtin_add_overflow(values, sizeof(column) + key_size, &size))
+        return NULL;
+    column *c = kino__resize(allocator, NULL, 0, size);
+    if (!c)
+        return NULL;
+    *c = (column){.type = type, .size = size, .key_size = key_size};
+    c->values.ints = (int64_t *)(c + 1);
+    c->key = (char *)(c + 1) + values;
+    c->key[0] = c->key[key_size - 1] = '"';
+    memcpy(c->key + 1, key, key_size - 2);
+    for (size_t i = 1; i < key_size; i++)
+        if (rarity(c->key[i]) > rarity(c->key[c->anchor]))
+            c->anchor = i;
+    if (type == COLUMN_STRING)
+        kino__string_pool_init(&c->pool, allocator);
+    for (uint32_t i = 0; type == COLUMN_INT && i < count; i++)
+        c->values.ints[i] = KINO_NO_INT;
+    for (uint32_t i = 0; type == COLUMN_DOUBLE && i < count; i++)
+        c->values.doubles[i] = NAN;
+    for (uint32_t i = 0; type == COLUMN_STRING && i < count; i++)
+        c->values.strings[i] = KINO_NO_STRING;
+    return c;
+}
+
+static bool set_string(column *c, uint32_t row, kino_str value, kino__buffer *buffer)
+{
+    buffer->size = 0;
+    if (value.data[0] == '"') {
+        kino__json_unescape(value, buffer);
+        value = kino__buffer_str(buffer);
+    }
+    c->values.strings[row] = kino__string_pool_add(&c->pool, value);
+    return !buffer->failed && c->values.strings[row] != KINO_NO_STRING;
+}
+
+/* False when memory is out. */
+static bool set_value(column *c, uint32_t row, kino_str value, kino__buffer *buffer)
+{
+    int64_t i;
+    double d;
+    if (c->type == COLUMN_INT && kino__json_to_int(value, &i))
+        c->values.ints[row] = i;
+    else if (c->type == COLUMN_DOUBLE && kino__json_to_double(value, &d))
+        c->values.doubles[row] = d;
+    return c->type != COLUMN_STRING || set_string(c, row, value, buffer);
+}
+
+/* Whether "key" occurs anywhere in the text. */
+static bool may_have(const column *c, kino_str text)
+{
+    if (text.size < c->key_size)
+        return false;
+    const char *at = text.data + c->anchor;
+    const char *end = at + (text.size - c->key_size) + 1;
+    while (at < end && (at = memchr(at, c->key[c->anchor], (size_t)(end - at))) != NULL) {
+        if (memcmp(at - c->anchor, c->key, c->key_size) == 0)
+            return true;
+        at++;
+    }
+    return false;
+}
+
+/* Of doubled keys the last one counts, usable or not. False when memory is out. */
+static bool extract_row(uint32_t row, kino_str text, column *const *made, size_t count,
+                        kino__buffer *buffer)
+{
+    column *wanted[BATCH];
+    kino_str values[BATCH] = {{0}}, key, value;
+    size_t wanted_count = 0;
+    for (size_t k = 0; k < count; k++)
+        if (may_have(made[k], text))
+            wanted[wanted_count++] = made[k];
+    if (wanted_count == 0)
+        return true;
+    kino__args_iter it = kino__args_iter_start(text);
+    while (kino__args_iter_next(&it, &key, &value))
+        for (size_t k = 0; k < wanted_count; k++)
+            if (key.size + 2 == wanted[k]->key_size &&
+                memcmp(key.data, wanted[k]->key + 1, key.size) == 0)
+                values[k] = value;
+    for (size_t k = 0; k < wanted_count; k++)
+        if (values[k].size && !set_value(wanted[k], row, values[k], buffer))
+            return false;
+    return true;
+}
+
+/* Reads the arguments of all rows once, for up to BATCH columns. */
+static bool extract(const kino__trace *trace, column *const *made, size_t count)
+{
+    uint32_t *order = kino__trace_file_order_new(trace);
+    if (!order)
+        return false;
+    kino__text_cursor cursor;
+    kino__text_cursor_init(&cursor, trace->text);
+    kino__buffer buffer = {.allocator = trace->arena.allocator};
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < trace->event_count; i++)
+        if (trace->place[order[i]] != 0)
+            ok = extract_row(order[i], kino__args_text(trace, order[i], &cursor), made, count,
+                             &buffer);
+    kino__buffer_deinit(&buffer);
+    kino__text_cursor_deinit(&cursor);
+    free(order);
+    return ok;
+}
+
+/* Makes those of up to BATCH keys that are missing. */
+static bool make_batch(const kino__trace *trace, kino__arg_columns *columns,
+                       const char *const *keys, size_t count, column_type type)
+{
+    column *made[BATCH];
+    size_t made_count = 0;
+    bool ok = true;
+    pthread_mutex_lock(&columns->lock);
+    for (size_t i = 0; ok && i < count; i++) {
+        if (find_column(columns, keys[i], type))
+            continue;
+        made[made_count] = column_new(columns->allocator, keys[i], type, trace->event_count);
+        ok = made[made_count] != NULL;
+        made_count += ok;
+    }
+    ok = ok && (made_count == 0 || extract(trace, made, made_count));
+    for (size_t i = 0; i < made_count; i++) {
+        if (ok)
+            publish(columns, made[i]);
+        else
+            column_free(columns->allocator, made[i]);
+    }
+    pthread_mutex_unlock(&columns->lock);
+    return ok;
+}
+
+static const column *get_column(const kino__trace *trace, const char *key, column_type type)
+{
+    kino__arg_columns *columns = columns_of(trace);
+    if (!columns)
+        return NULL;
+    const column *c = find_column(columns, key, type);
+    if (!c && make_batch(trace, columns, &key, 1, type))
+        c = find_column(columns, key, type);
+    return c;
+}
+
+bool kino__args_prepare(const kino__trace *trace, const char *const *keys, size_t count)
+{
+    kino__arg_columns *columns = columns_of(trace);
+    if (!columns)
+        return false;
+    for (size_t i = 0; i < count; i += BATCH) {
+        size_t left = count - i;
+        if (!make_batch(trace, columns, keys + i, left < BATCH ? left : BATCH, COLUMN_INT))
+            return false;
+    }
+    return true;
+}
+
+const int64_t *kino__args_int_column(const kino__trace *trace, const char *key)
+{
+    const column *c = get_column(trace, key, COLUMN_INT);
+    return c ? c->values.ints : NULL;
+}
+
+const double *kino__args_double_column(const kino__trace *trace, const char *key)
+{
+    const column *c = get_column(trace, key, COLUMN_DOUBLE);
+    return c ? c->values.doubles : NULL;
+}
+
+const kino_strid *kino__args_string_column(const kino__trace *trace, const char *key,
+                                           const kino__string_pool **pool)
+{
+    const column *c = get_column(trace, key, COLUMN_STRING);
+    *pool = c ? &c->pool : NULL;
+    return c ? c->values.strings : NULL;
+}

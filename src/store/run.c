@@ -1,0 +1,55 @@
+/* run.c - several traces on one time axis. */
+#include "store/run.h"
+
+#include "base/error.h"
+
+void kino__run_init(kino__run *run)
+{
+    *run = (kino__run){0};
+}
+
+kino_status kino__run_add_take(kino__run *run, kino__trace *trace, kino_error *err)
+{
+    kino__trace **slot = kino__vec_add(&run->traces);
+    if (!slot) {
+        kino__trace_free(trace);
+        return kino__fail_nomem(err);
+    }
+    *slot = trace;
+    trace->index = (uint32_t)(run->traces.count - 1);
+    return KINO_OK;
+}
+
+static void shift(kino__trace *trace, int64_t by)
+{
+    for (uint32_t row = 0; row < trace->event_count; row++)
+        if (trace->ts[row] != KINO_NO_TIME)
+            trace->ts[row] = (int64_t)((uint64_t)trace->ts[row] + (uint64_t)by);
+    trace->origin_ns -= by;
+}
+
+void kino__run_align(kino__run *run)
+{
+    for (size_t i = 0; i < run->traces.count; i++) {
+        const kino__trace *trace = run->traces.items[i];
+        if (!trace->is_epoch || trace->event_count == 0)
+            continue;
+        if (!run->is_epoch || trace->origin_ns < run->origin_ns)
+            run->origin_ns = trace->origin_ns;
+        run->is_epoch = true;
+    }
+    for (size_t i = 0; i < run->traces.count; i++) {
+        kino__trace *trace = run->traces.items[i];
+        if (run->is_epoch && trace->is_epoch && trace->origin_ns != run->origin_ns)
+            shift(trace, trace->origin_ns - run->origin_ns);
+    }
+    if (!run->is_epoch && run->traces.count == 1)
+        run->origin_ns = run->traces.items[0]->origin_ns;
+}
+
+void kino__run_deinit(kino__run *run)
+{
+    for (size_t i = 0; i < run->traces.count; i++)
+        kino__trace_free(run->traces.items[i]);
+    kino__vec_deinit(&run->traces);
+}

@@ -1,0 +1,20 @@
+/* run.h - one or many traces looked at as one: workers, ranks, spans. */
+#ifndef KINO__STORE_RUN_H
+#define KINO__STORE_RUN_H
+
+#include "store/trace.h"
+
+typedef struct kino__run {
+    KINO__VEC(kino__trace *) traces; /* trace->index is the position */
+    int64_t origin_ns;               /* earliest event of all traces whose clock is the epoch */
+    bool is_epoch;                   /* false when no trace's clock is known */
+} kino__run;
+
+/* Takes the traces (also on failure), numbers them, and moves all epoch clocks to the common
+ * origin. */
+void kino__run_init(kino__run *run);
+KINO_NODISCARD kino_status kino__run_add_take(kino__run *run, kino__trace *trace, kino_error *err);
+void kino__run_align(kino__run *run); /* once, after the last add, before anybody reads */
+void kino__run_deinit(kino__run *run);
+
+#endif

@@ -1,0 +1,144 @@
+/* table.h - the inside of kino_rows and kino_result: how answers are made.
+ *
+ * kino_rows is a small vtable: whoever produces rows (a query, a finished table) puts this struct
+ * first in its own and fills it in; the public functions of <kino/table.h> only forward.
+ *
+ * kino_result is filled by a builder whose failure sticks, so that makers need no check per cell:
+ *
+ *   kino_result *r = kino__result_new("info");
+ *   kino__table *t = kino__result_add_table(r, "devices", columns, COUNT);
+ *   kino__table_add_int(t, 0);
+ *   kino__table_add_text(t, name);             one call per cell, left to right, row after row
+ *   return kino__result_finish(r, out, err);   takes r: *out is it, or it is freed and err says why
+ *
+ * All texts are copied into the result's arena. A builder belongs to one thread; a finished result
+ * never changes and may be read by any. Every builder function takes NULL (a failed _new, a failed
+ * add_table) and then does nothing. */
+#ifndef KINO__STORE_TABLE_H
+#define KINO__STORE_TABLE_H
+
+#include <kino/table.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+
+struct kino_rows {
+    size_t column_count;
+    const kino_column *columns; /* valid as long as the rows */
+    /* The next row in *cells, NULL at the end (and at every call after it). Texts and cells are
+     * valid until the next call. The type of a column is a promise about its cells: INT, BOOL,
+     * DURATION, TIME and BYTES hold KINO_CELL_INT, FLOAT and PERCENT hold KINO_CELL_FLOAT, STRING
+     * and JSON hold KINO_CELL_TEXT, ANY holds anything; every column may hold KINO_CELL_NULL.
+     * Renderers still go by the cell when both disagree. */
+    kino_status (*next)(kino_rows *rows, const kino_cell **cells, kino_error *err);
+    void (*free)(kino_rows *rows); /* frees the whole producer */
+};
+
+static inline kino_cell kino__cell_null(void)
+{
+    return (kino_cell){.kind = KINO_CELL_NULL};
+}
+
+static inline kino_cell kino__cell_int(int64_t value)
+{
+    return (kino_cell){.kind = KINO_CELL_INT, .value.integer = value};
+}
+
+static inline kino_cell kino__cell_real(double value)
+{
+    return (kino_cell){.kind = KINO_CELL_FLOAT, .value.real = value};
+}
+
+static inline kino_cell kino__cell_text(kino_str value)
+{
+    return (kino_cell){.kind = KINO_CELL_TEXT, .value.text = value};
+}
+
+/* How the terminal shows a table; other formats do not care. */
+enum {
+    /* Columns with one value in all rows become lines above the table ("format: chrome-json"). */
+    KINO__TABLE_FOLD = 1,
+    /* Left out where people read it (terminal, Markdown), there for programs. */
+    KINO__TABLE_QUIET = 2,
+};
+
+typedef struct kino__table {
+    kino_result *result;
+    const char *name;
+    const char *title;      /* for people; NULL: the name */
+    const char *empty_text; /* what a table without rows says to people; NULL: it is left out */
+    unsigned flags;
+    size_t column_count;
+    const kino_column *columns;
+    uint64_t
+        optional;    /* bit i: people need not hear that column i has no value, or 0, in all rows */
+    uint64_t hidden; /* bit i: people need not see column i */
+    KINO__VEC(kino_cell) cells; /* row after row */
+} kino__table;
+
+typedef struct kino__param {
+    const char *name;
+    kino_cell value;
+} kino__param;
+
+/* What an answer was computed from. */
+typedef struct kino__input {
+    const char *path;
+    const int64_t *ranks;
+    size_t rank_count;
+    uint64_t events;
+    uint64_t skipped;
+    int64_t origin_ns; /* of every TIME cell; KINO_NO_TIME when the clock is unknown */
+} kino__input;
+
+struct kino_result {
+    const char *name;
+    kino__input input;
+    bool has_input;
+    KINO__VEC(const char *) notes;
+    KINO__VEC(kino__param) params;
+    KINO__VEC(kino__table *) tables;
+    kino__arena arena;
+    bool failed; /* memory was out somewhere */
+};
+
+/* NULL when memory is out: go on, kino__result_finish reports it. */
+kino_result *kino__result_new(const char *name);
+
+/* Ends building: takes the result; *out is it on success, NULL on failure. */
+KINO_NODISCARD kino_status kino__result_finish(kino_result *result, kino_result **out,
+                                               kino_error *err);
+
+/* A copy of *input is kept, path and ranks too. */
+void kino__result_set_input(kino_result *result, const kino__input *input);
+/* One line for people and the JSON "notes": why a value is missing, what was left out. */
+void kino__result_note(kino_result *result, const char *format, ...) KINO_PRINTF(2, 3);
+void kino__result_param(kino_result *result, const char *name, kino_cell value);
+
+/* Columns are copied, names, units and helps too. The table belongs to the result. */
+kino__table *kino__result_add_table(kino_result *result, const char *name,
+                                    const kino_column *columns, size_t column_count);
+/* Constant texts; see kino__table. */
+void kino__table_describe(kino__table *table, unsigned flags, const char *title,
+                          const char *empty_text);
+
+void kino__table_add(kino__table *table, kino_cell cell); /* text is copied */
+void kino__table_add_null(kino__table *table);
+void kino__table_add_int(kino__table *table, int64_t value); /* KINO_NO_INT becomes null */
+void kino__table_add_real(kino__table *table, double value); /* NaN and infinities become null */
+void kino__table_add_text(kino__table *table, kino_str value);
+void kino__table_add_format(kino__table *table, const char *format, ...) KINO_PRINTF(2, 3);
+
+static inline size_t kino__table_row_count(const kino__table *table)
+{
+    return table->column_count ? table->cells.count / table->column_count : 0;
+}
+
+/* Does it belong into what people read? Not the quiet ones, nor empty ones with nothing to say. */
+static inline bool kino__table_is_shown(const kino__table *table)
+{
+    bool has_text = kino__table_row_count(table) > 0 || table->empty_text;
+    return has_text && !(table->flags & KINO__TABLE_QUIET);
+}
+
+#endif

@@ -1,0 +1,40 @@
+/* text.h - the source text of a trace, kept so that arguments can be read when somebody asks.
+ *
+ * A plain file is mapped and costs nothing. A compressed one stays compressed: the text is made
+ * again, block by block, from restart points taken while it was first read. Offsets are bytes of
+ * the uncompressed text. The text is shared by all threads; a cursor (with its decompressed block)
+ * belongs to one thread. */
+#ifndef KINO__STORE_TEXT_H
+#define KINO__STORE_TEXT_H
+
+#include <kino/base.h>
+
+typedef struct kino__text kino__text;
+
+struct kino__text {
+    /* A view of [offset, offset + size); shorter at the end of the text, empty when it cannot be
+     * had. Valid until the next read through the same cursor. At least 64 bytes behind it are
+     * readable. */
+    kino_str (*read)(const kino__text *text, void *cursor, uint64_t offset, uint64_t size);
+    void *(*cursor_new)(const kino__text *text); /* NULL: no cursor is needed */
+    void (*cursor_free)(const kino__text *text, void *cursor);
+    void (*free)(kino__text *text);
+    uint64_t size; /* of the uncompressed text */
+};
+
+typedef struct kino__text_cursor {
+    const kino__text *text;
+    void *state;
+} kino__text_cursor;
+
+void kino__text_cursor_init(kino__text_cursor *cursor, const kino__text *text);
+void kino__text_cursor_deinit(kino__text_cursor *cursor);
+
+static inline kino_str kino__text_read(kino__text_cursor *cursor, uint64_t offset, uint64_t size)
+{
+    if (!cursor->text)
+        return (kino_str){"", 0};
+    return cursor->text->read(cursor->text, cursor->state, offset, size);
+}
+
+#endif

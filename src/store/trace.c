@@ -1,0 +1,146 @@
+/* trace.c - looking things up in a loaded trace. */
+#include "store/trace.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "store/args.h"
+#include "store/link.h"
+
+kino_status kino__trace_new(kino__trace **out, kino_error *err)
+{
+    *out = NULL;
+    kino__trace *trace = calloc(1, sizeof *trace);
+    if (!trace)
+        return kino__fail_nomem(err);
+    kino__string_pool_init(&trace->strings, NULL);
+    kino__arena_init(&trace->arena, NULL);
+    trace->rank = trace->world_size = KINO_NO_INT;
+    *out = trace;
+    return KINO_OK;
+}
+
+void kino__trace_free(kino__trace *trace)
+{
+    if (!trace)
+        return;
+    kino__links_free(trace->links);
+    kino__arg_columns_free(trace->arg_columns);
+    kino__pages_free(trace->columns, trace->columns_size);
+    kino__vec_deinit(&trace->tracks);
+    kino__vec_deinit(&trace->odd);
+    kino__vec_deinit(&trace->own_categories);
+    kino__vec_deinit(&trace->metadata);
+    kino__string_pool_deinit(&trace->strings);
+    kino__arena_deinit(&trace->arena);
+    if (trace->text)
+        trace->text->free(trace->text); /* last: strings may point into it */
+    free(trace);
+}
+
+kino_str kino__trace_category_text(const kino__trace *trace, uint16_t category)
+{
+    size_t own = (size_t)category - KINO__CATEGORY_COUNT;
+    if (category >= KINO__CATEGORY_COUNT && own < trace->own_categories.count)
+        return kino__trace_string(trace, trace->own_categories.items[own]);
+    return kino__category_text(category);
+}
+
+uint16_t kino__trace_category_find(const kino__trace *trace, kino_str text)
+{
+    uint16_t known = kino__category_find(text);
+    if (known != KINO__CATEGORY_NONE)
+        return known;
+    for (size_t i = 0; i < trace->own_categories.count; i++)
+        if (kino__str_equal(kino__trace_string(trace, trace->own_categories.items[i]), text))
+            return (uint16_t)(KINO__CATEGORY_COUNT + i);
+    return KINO__CATEGORY_NONE;
+}
+
+uint32_t kino__trace_track_of(const kino__trace *trace, uint32_t row)
+{
+    size_t low = 0, high = trace->tracks.count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (trace->tracks.items[middle].first <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (uint32_t)low;
+}
+
+const kino__odd *kino__trace_odd(const kino__trace *trace, uint32_t number, kino__odd_kind kind)
+{
+    const kino__odd *items = trace->odd.items;
+    size_t low = 0, high = trace->odd.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (items[middle].number < number ||
+            (items[middle].number == number && items[middle].kind < kind))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < trace->odd.count && items[low].number == number && items[low].kind == kind;
+    return found ? &items[low] : NULL;
+}
+
+static int64_t widen(const kino__trace *trace, uint32_t row, uint32_t narrow, kino__odd_kind kind)
+{
+    if (narrow == KINO__BIND_NONE)
+        return KINO_NO_INT;
+    if (narrow != KINO__BIND_WIDE)
+        return narrow;
+    const kino__odd *odd = kino__trace_odd(trace, trace->number[row], kind);
+    return odd ? (int64_t)odd->a : KINO_NO_INT;
+}
+
+int64_t kino__trace_correlation(const kino__trace *trace, uint32_t row)
+{
+    if (kino__phase_has_id(trace->phase[row]))
+        return KINO_NO_INT;
+    return widen(trace, row, trace->bind[row], KINO__ODD_WIDE_BIND);
+}
+
+int64_t kino__trace_bind_id(const kino__trace *trace, uint32_t row)
+{
+    if (!kino__phase_has_id(trace->phase[row]))
+        return KINO_NO_INT;
+    return widen(trace, row, trace->bind[row], KINO__ODD_WIDE_BIND);
+}
+
+int64_t kino__trace_external(const kino__trace *trace, uint32_t row)
+{
+    return widen(trace, row, trace->external[row], KINO__ODD_WIDE_EXTERNAL);
+}
+
+kino_str kino__trace_metadata(const kino__trace *trace, const char *key)
+{
+    kino_str found = {"", 0};
+    for (size_t i = 0; i < trace->metadata.count; i++)
+        if (kino__str_is(trace->metadata.items[i].key, key))
+            found = trace->metadata.items[i].value; /* the last one counts */
+    return found;
+}
+
+uint32_t *kino__trace_file_order_new(const kino__trace *trace)
+{
+    uint32_t *rows = malloc((trace->event_count ? trace->event_count : 1) * sizeof *rows);
+    uint32_t *by_number =
+        malloc((trace->number_count ? trace->number_count : 1) * sizeof *by_number);
+    if (!rows || !by_number) {
+        free(rows);
+        free(by_number);
+        return NULL;
+    }
+    memset(by_number, 0xff, trace->number_count * sizeof *by_number);
+    for (uint32_t row = 0; row < trace->event_count; row++)
+        by_number[trace->number[row]] = row;
+    uint32_t count = 0;
+    for (uint32_t number = 0; number < trace->number_count; number++)
+        if (by_number[number] != KINO_NO_ROW)
+            rows[count++] = by_number[number];
+    free(by_number);
+    return rows;
+}

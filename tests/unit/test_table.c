@@ -1,0 +1,139 @@
+/* test_table.c - building results, and reading them back through the public functions. */
+#include <math.h>
+
+#include "base/str.h"
+#include "store/table.h"
+#include "unit/test.h"
+
+static const kino_column columns[] = {
+    {"n", KINO_TYPE_INT, "count", "a number"},
+    {"x", KINO_TYPE_FLOAT, NULL, NULL},
+    {"s", KINO_TYPE_STRING, NULL, NULL},
+};
+
+TEST(table_gives_back_what_was_added)
+{
+    kino_error err;
+    char text[] = "copied";
+    kino_result *result = kino__result_new("test");
+    kino__table *table = kino__result_add_table(result, "first", columns, 3);
+    (void)kino__result_add_table(result, "empty", columns, 1);
+    kino__table_add_int(table, 7);
+    kino__table_add_real(table, 0.5);
+    kino__table_add_text(table, kino__str_from(text));
+    kino__table_add_int(table, KINO_NO_INT);
+    kino__table_add_real(table, NAN);
+    kino__table_add_format(table, "%d-%s", 3, "x");
+    text[0] = '?';
+    REQUIRE(kino__result_finish(result, &result, &err) == KINO_OK);
+
+    CHECK_STR(kino_result_name(result), "test");
+    CHECK_EQ(kino_result_table_count(result), (size_t)2);
+    CHECK_STR(kino_result_table_name(result, 0), "first");
+    CHECK(kino_result_table_name(result, 2) == NULL);
+    CHECK_EQ(kino_result_row_count(result, 0), (size_t)2);
+    CHECK_EQ(kino_result_row_count(result, 1), (size_t)0);
+    CHECK_EQ(kino_result_row_count(result, 9), (size_t)0);
+
+    kino_rows *rows;
+    const kino_cell *cells;
+    REQUIRE(kino_result_rows(result, 0, &rows, &err) == KINO_OK);
+    CHECK_EQ(kino_rows_column_count(rows), (size_t)3);
+    CHECK_STR(kino_rows_columns(rows)[0].unit, "count");
+    CHECK_STR(kino_rows_columns(rows)[0].help, "a number");
+    REQUIRE(kino_rows_next(rows, &cells, &err) == KINO_OK && cells);
+    CHECK_EQ(cells[0].value.integer, 7);
+    CHECK_EQ(cells[1].value.real, 0.5);
+    CHECK_STR(cells[2].value.text, KINO__STR("copied"));
+    REQUIRE(kino_rows_next(rows, &cells, &err) == KINO_OK && cells);
+    CHECK_EQ((int)cells[0].kind, (int)KINO_CELL_NULL);
+    CHECK_EQ((int)cells[1].kind, (int)KINO_CELL_NULL);
+    CHECK_STR(cells[2].value.text, KINO__STR("3-x"));
+    for (int i = 0; i < 2; i++) { /* the end stays the end */
+        REQUIRE(kino_rows_next(rows, &cells, &err) == KINO_OK);
+        CHECK(cells == NULL);
+    }
+    kino_rows_free(rows);
+    kino_result_free(result);
+}
+
+TEST(table_streams_are_independent)
+{
+    kino_error err;
+    kino_result *result = kino__result_new("test");
+    kino__table *table = kino__result_add_table(result, "t", columns, 1);
+    kino__table_add_int(table, 1);
+    kino__table_add_int(table, 2);
+    REQUIRE(kino__result_finish(result, &result, &err) == KINO_OK);
+    kino_rows *a, *b;
+    const kino_cell *cells;
+    REQUIRE(kino_result_rows(result, 0, &a, &err) == KINO_OK);
+    REQUIRE(kino_result_rows(result, 0, &b, &err) == KINO_OK);
+    REQUIRE(kino_rows_next(a, &cells, &err) == KINO_OK);
+    REQUIRE(kino_rows_next(a, &cells, &err) == KINO_OK);
+    CHECK_EQ(cells[0].value.integer, 2);
+    REQUIRE(kino_rows_next(b, &cells, &err) == KINO_OK);
+    CHECK_EQ(cells[0].value.integer, 1);
+    kino_rows_free(a);
+    kino_rows_free(b);
+    kino_result_free(result);
+}
+
+TEST(table_that_does_not_exist_is_an_error)
+{
+    kino_error err;
+    kino_rows *rows;
+    kino_result *result = kino__result_new("test");
+    REQUIRE(kino__result_finish(result, &result, &err) == KINO_OK);
+    CHECK_EQ((int)kino_result_rows(result, 0, &rows, &err), (int)KINO_NOT_FOUND);
+    CHECK(rows == NULL);
+    CHECK_STR(err.message, "result 'test' has no table 0");
+    kino_result_free(result);
+    kino_result_free(NULL);
+    kino_rows_free(NULL);
+}
+
+TEST(table_builder_takes_null_and_reports_at_the_end)
+{
+    kino_error err;
+    kino_result *out;
+    kino__table *table = kino__result_add_table(NULL, "t", columns, 1);
+    CHECK(table == NULL);
+    kino__table_add_int(table, 1);
+    kino__table_add_format(table, "%d", 1);
+    kino__table_describe(table, 0, "x", NULL);
+    kino__result_note(NULL, "note");
+    kino__result_param(NULL, "p", kino__cell_int(1));
+    kino__result_set_input(NULL, &(kino__input){0});
+    CHECK_EQ((int)kino__result_finish(NULL, &out, &err), (int)KINO_NOMEM);
+    CHECK(out == NULL);
+}
+
+TEST(table_that_failed_once_never_finishes)
+{
+    kino_error err;
+    kino_result *out;
+    kino_result *result = kino__result_new("test");
+    result->failed = true;
+    CHECK_EQ((int)kino__result_finish(result, &out, &err), (int)KINO_NOMEM);
+    CHECK(out == NULL);
+}
+
+TEST(table_keeps_input_notes_and_params)
+{
+    kino_error err;
+    int64_t ranks[] = {3, 1};
+    kino_result *result = kino__result_new("test");
+    kino__result_set_input(
+        result, &(kino__input){.path = "run/", .ranks = ranks, .rank_count = 2, .events = 5});
+    kino__result_note(result, "%s not available: %s", "rank", "no");
+    kino__result_param(result, "top", kino__cell_text(KINO__STR("x")));
+    ranks[0] = 9;
+    REQUIRE(kino__result_finish(result, &result, &err) == KINO_OK);
+    CHECK_STR(result->input.path, "run/");
+    CHECK_EQ(result->input.ranks[0], 3);
+    CHECK_EQ(result->input.ranks[1], 1);
+    CHECK_STR(result->notes.items[0], "rank not available: no");
+    CHECK_STR(result->params.items[0].name, "top");
+    kino_result_free(result);
+}
