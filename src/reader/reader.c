@@ -1,0 +1,88 @@
+/* reader.c - finding the reader for a file by its content. */
+#include "reader/reader.h"
+
+#include "base/error.h"
+#include "codec/source.h"
+
+static const kino__reader_def *const readers[] = {
+#define READER(name) &kino__reader_##name,
+#include "reader/readers.def"
+#undef READER
+};
+
+const kino__reader_def *kino__reader_at(size_t index)
+{
+    return index < sizeof readers / sizeof *readers ? readers[index] : NULL;
+}
+
+enum { HEAD_BYTES = 64 << 10 };
+
+/* The reader that is most sure of the first bytes. */
+static const kino__reader_def *choose(kino_str bytes)
+{
+    char unpacked[4096];
+    kino_str head = {bytes.data, bytes.size < HEAD_BYTES ? bytes.size : HEAD_BYTES};
+    kino__compression compression = kino__compression_detect(bytes);
+    kino__source *source = NULL;
+    if (compression != KINO__COMPRESSION_NONE &&
+        kino__source_open(compression, bytes, &source, NULL) == KINO_OK) {
+        bool is_damaged = false;
+        head =
+            (kino_str){unpacked, kino__source_read(source, unpacked, sizeof unpacked, &is_damaged)};
+        kino__source_close(source);
+    }
+    const kino__reader_def *best = NULL;
+    int best_score = 0;
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
+        int score = readers[i]->sniff(head);
+        if (score > best_score) {
+            best = readers[i];
+            best_score = score;
+        }
+    }
+    return best;
+}
+
+/* Puts the path in front of what a reader says of its input. */
+static kino_status explain(const char *path, kino_status st, kino_error *err)
+{
+    if (!err || st == KINO_CANCELLED)
+        return st;
+    kino_error inner = *err;
+    return kino__fail_at(err, st, inner.offset, "cannot read '%s': %.160s", path, inner.message);
+}
+
+kino_status kino__reader_load(const char *path, const kino__load_context *context,
+                              kino__trace **out, kino_error *err)
+{
+    *out = NULL;
+    kino__file file;
+    KINO_TRY(kino__file_open(path, &file, err));
+    kino__trace *trace = NULL;
+    kino_status st;
+    kino_str bytes = {file.data, file.size};
+    const kino__reader_def *reader = file.size ? choose(bytes) : NULL;
+    if (file.size == 0)
+        st = kino__fail(err, KINO_FORMAT, "cannot read '%s': it is empty", path);
+    else if (!reader)
+        st = kino__fail_at(err, KINO_FORMAT, 0,
+                           "cannot read '%s': it is not a trace in any format known here", path);
+    else
+        st = kino__trace_new(&trace, err);
+    if (trace) {
+        st = reader->load(path, &file, context, trace, err);
+        if (st != KINO_OK)
+            st = explain(path, st, err);
+    }
+    if (trace && st == KINO_OK) {
+        trace->path = kino__arena_copy(&trace->arena, kino__str_from(path));
+        if (!trace->path.data)
+            st = kino__fail_nomem(err);
+    }
+    kino__file_close(&file);
+    if (st == KINO_OK)
+        *out = trace;
+    else
+        kino__trace_free(trace);
+    return st;
+}
