@@ -1,0 +1,35 @@
+/* writer.h - trace formats out: one file each, listed in writers.def.
+ *
+ * A new format: src/writer/<name>.c with a kino__writer_def, WRITER(<name>) in writers.def, a page
+ * in docs/formats/. */
+#ifndef KINO__WRITER_WRITER_H
+#define KINO__WRITER_WRITER_H
+
+#include "base/progress.h"
+#include "base/sink.h"
+#include "base/thread.h"
+#include "store/run.h"
+
+typedef struct kino__write_context {
+    kino__pool *pool;         /* NULL: one thread */
+    kino__progress *progress; /* or NULL */
+} kino__write_context;
+
+typedef struct kino__writer_def {
+    const char *name;   /* "chrome-json" */
+    const char *suffix; /* ".json"; ".gz" and ".zst" may follow where is_compressible */
+    const char *help;
+    bool is_compressible;
+    /* Writes the whole run to the sink, in order; the caller closes the sink. */
+    kino_status (*write)(const kino__run *run, kino__sink *sink, const kino__write_context *context,
+                         kino_error *err);
+} kino__writer_def;
+
+#define WRITER(name) extern const kino__writer_def kino__writer_##name;
+#include "writer/writers.def"
+#undef WRITER
+
+/* The n-th writer, NULL at the end. */
+const kino__writer_def *kino__writer_at(size_t index);
+
+#endif
