@@ -1,0 +1,374 @@
+/* query.c - one SQL statement over a run: a private SQLite connection, fenced in, whose rows are
+ * streamed.
+ *
+ * The fence: an authorizer that lets only reading pass, limits on lengths and depths, and a
+ * progress handler that looks at the clock and at the caller's cancel flag every few thousand
+ * steps of SQLite's machine. */
+#include "query/query.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "query/tables.h"
+#include "store/table.h"
+
+enum {
+    PROGRESS_STEPS = 5000,
+    LENGTH_LIMIT = 256 << 20, /* bytes of one value */
+    SQL_LIMIT = 1 << 20,      /* bytes of a statement */
+};
+
+typedef struct query {
+    kino_rows base;
+    sqlite3 *db;
+    sqlite3_stmt *statement;
+    kino__query_context context;
+    kino__query_options options;
+    int64_t deadline_ns;
+    kino_status stopped; /* why the progress handler stopped it */
+    bool is_done;
+    kino_cell *cells;
+    kino__buffer blobs; /* hex digits of the current row's blobs */
+    kino__arena arena;
+} query;
+
+static const kino__table_family *const families[] = {&kino__event_tables, &kino__member_tables,
+                                                     &kino__list_tables};
+enum { FAMILY_COUNT = sizeof families / sizeof *families };
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- the fence ---- */
+
+static bool is_listed(const char *name, const char *const *list)
+{
+    for (; name && *list; list++) {
+        if (sqlite3_stricmp(name, *list) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int authorize(void *context, int action, const char *first, const char *second,
+                     const char *database, const char *trigger)
+{
+    static const char *const functions[] = {"load_extension", "fts3_tokenizer", NULL};
+    static const char *const pragmas[] = {"table_info",    "table_xinfo",    "table_list",
+                                          "function_list", "collation_list", NULL};
+    (void)context, (void)database, (void)trigger;
+    switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_RECURSIVE:
+        return SQLITE_OK;
+    case SQLITE_FUNCTION:
+        return is_listed(second, functions) ? SQLITE_DENY : SQLITE_OK;
+    case SQLITE_PRAGMA:
+        return is_listed(first, pragmas) ? SQLITE_OK : SQLITE_DENY;
+    case SQLITE_UPDATE:
+        /* asked when a virtual table declares its columns; a real one is refused by SQLite
+         * itself */
+        return first && strcmp(first, "sqlite_master") == 0 ? SQLITE_OK : SQLITE_DENY;
+    default:
+        return SQLITE_DENY;
+    }
+}
+
+static int check_progress(void *context)
+{
+    query *q = context;
+    if (q->options.cancel && *q->options.cancel)
+        q->stopped = KINO_CANCELLED;
+    else if (q->options.timeout_ms && now_ns() >= q->deadline_ns)
+        q->stopped = KINO_LIMIT;
+    return q->stopped != KINO_OK;
+}
+
+static void fence_in(query *q)
+{
+    sqlite3_limit(q->db, SQLITE_LIMIT_LENGTH, LENGTH_LIMIT);
+    sqlite3_limit(q->db, SQLITE_LIMIT_SQL_LENGTH, SQL_LIMIT);
+    sqlite3_limit(q->db, SQLITE_LIMIT_ATTACHED, 0);
+    sqlite3_limit(q->db, SQLITE_LIMIT_WORKER_THREADS, 0);
+    sqlite3_limit(q->db, SQLITE_LIMIT_EXPR_DEPTH, 200);
+    sqlite3_db_config(q->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(q->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
+    sqlite3_set_authorizer(q->db, authorize, q);
+    if (q->options.cancel || q->options.timeout_ms)
+        sqlite3_progress_handler(q->db, PROGRESS_STEPS, check_progress, q);
+}
+
+/* ---- errors ---- */
+
+static kino_status fail_stopped(const query *q, kino_error *err)
+{
+    if (q->stopped == KINO_CANCELLED)
+        return kino__fail(err, KINO_CANCELLED, "interrupted");
+    return kino__fail(err, KINO_LIMIT, "time limit of %g s reached",
+                      q->options.timeout_ms / 1000.0);
+}
+
+/* What SQLite reports, with the byte of the statement it points at. */
+static kino_status fail_sql(const query *q, int rc, kino_error *err)
+{
+    if (rc == SQLITE_NOMEM)
+        return kino__fail_nomem(err);
+    if (rc == SQLITE_INTERRUPT && q->stopped != KINO_OK)
+        return fail_stopped(q, err);
+    if (rc == SQLITE_AUTH)
+        return kino__fail(err, KINO_SQL, "only reading is allowed: %s", sqlite3_errmsg(q->db));
+    int offset = sqlite3_error_offset(q->db);
+    if (offset < 0)
+        return kino__fail(err, KINO_SQL, "%s", sqlite3_errmsg(q->db));
+    return kino__fail_at(err, KINO_SQL, (uint64_t)offset, "%s", sqlite3_errmsg(q->db));
+}
+
+/* ---- rows ---- */
+
+/* Blobs have no cell of their own: they are given as hex digits. */
+static kino_cell blob_cell(query *q, int column)
+{
+    const unsigned char *bytes = sqlite3_column_blob(q->statement, column);
+    size_t size = (size_t)sqlite3_column_bytes(q->statement, column);
+    if (size == 0)
+        return kino__cell_text((kino_str){"", 0});
+    size_t first = q->blobs.size;
+    char *to = kino__buffer_reserve(&q->blobs, 2 * size);
+    for (size_t i = 0; i < size && to; i++) {
+        *to++ = "0123456789abcdef"[bytes[i] >> 4];
+        *to++ = "0123456789abcdef"[bytes[i] & 15];
+    }
+    q->blobs.size += to ? 2 * size : 0;
+    return kino__cell_text(
+        (kino_str){(const char *)(uintptr_t)first, q->blobs.failed ? 0 : 2 * size});
+}
+
+static kino_cell column_cell(query *q, int column)
+{
+    switch (sqlite3_column_type(q->statement, column)) {
+    case SQLITE_INTEGER:
+        return kino__cell_int(sqlite3_column_int64(q->statement, column));
+    case SQLITE_FLOAT:
+        return kino__cell_real(sqlite3_column_double(q->statement, column));
+    case SQLITE_TEXT: {
+        const char *text = (const char *)sqlite3_column_text(q->statement, column);
+        return kino__cell_text(
+            (kino_str){text ? text : "", (size_t)sqlite3_column_bytes(q->statement, column)});
+    }
+    case SQLITE_BLOB:
+        return blob_cell(q, column);
+    default:
+        return kino__cell_null();
+    }
+}
+
+/* Blob cells hold offsets while the buffer may still move. */
+static void settle_blobs(query *q)
+{
+    for (size_t i = 0; i < q->base.column_count; i++) {
+        if (sqlite3_column_type(q->statement, (int)i) == SQLITE_BLOB && q->cells[i].value.text.size)
+            q->cells[i].value.text.data = q->blobs.data + (uintptr_t)q->cells[i].value.text.data;
+    }
+}
+
+static kino_status next_row(kino_rows *rows, const kino_cell **cells, kino_error *err)
+{
+    query *q = (query *)rows;
+    *cells = NULL;
+    if (q->is_done)
+        return KINO_OK;
+    if (check_progress(q)) {
+        q->is_done = true;
+        return fail_stopped(q, err);
+    }
+    int rc = sqlite3_step(q->statement);
+    if (rc != SQLITE_ROW) {
+        q->is_done = true;
+        return rc == SQLITE_DONE ? KINO_OK : fail_sql(q, rc, err);
+    }
+    q->blobs.size = 0;
+    for (size_t i = 0; i < q->base.column_count; i++)
+        q->cells[i] = column_cell(q, (int)i);
+    if (q->blobs.failed) {
+        q->is_done = true;
+        return kino__fail_nomem(err);
+    }
+    if (q->blobs.size)
+        settle_blobs(q);
+    *cells = q->cells;
+    return KINO_OK;
+}
+
+static void free_query(kino_rows *rows)
+{
+    query *q = (query *)rows;
+    sqlite3_finalize(q->statement);
+    sqlite3_close(q->db);
+    kino__query_context_deinit(&q->context);
+    kino__buffer_deinit(&q->blobs);
+    kino__arena_deinit(&q->arena);
+    free(q);
+}
+
+/* ---- opening ---- */
+
+static kino_status open_database(query *q, kino_error *err)
+{
+    int flags =
+        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX;
+    int rc = sqlite3_open_v2(":memory:", &q->db, flags, NULL);
+    if (rc != SQLITE_OK)
+        return q->db ? fail_sql(q, rc, err) : kino__fail_nomem(err);
+    for (size_t f = 0; f < FAMILY_COUNT; f++) {
+        for (size_t i = 0; i < families[f]->count; i++) {
+            rc = families[f]->add(q->db, &q->context, i);
+            if (rc != SQLITE_OK)
+                return fail_sql(q, rc, err);
+        }
+    }
+    return KINO_OK;
+}
+
+/* Nothing but blanks, comments and semicolons may follow the statement. */
+static kino_status check_tail(query *q, const char *sql, const char *tail, kino_error *err)
+{
+    while (*tail) {
+        sqlite3_stmt *more = NULL;
+        const char *start = tail;
+        int rc = sqlite3_prepare_v2(q->db, start, -1, &more, &tail);
+        sqlite3_finalize(more);
+        if (rc != SQLITE_OK || more)
+            return kino__fail_at(err, KINO_SQL, (uint64_t)(start - sql),
+                                 "more than one SQL statement");
+        if (tail == start)
+            break;
+    }
+    return KINO_OK;
+}
+
+static kino_status prepare(query *q, const char *sql, kino_error *err)
+{
+    const char *tail = NULL;
+    int rc = sqlite3_prepare_v2(q->db, sql, -1, &q->statement, &tail);
+    if (rc != SQLITE_OK)
+        return fail_sql(q, rc, err);
+    if (!q->statement)
+        return kino__fail(err, KINO_SQL, "no SQL statement");
+    if (!sqlite3_stmt_readonly(q->statement))
+        return kino__fail(err, KINO_SQL, "only reading is allowed");
+    if (sqlite3_bind_parameter_count(q->statement) > 0)
+        return kino__fail(err, KINO_SQL, "parameters such as '?' have no value here");
+    return check_tail(q, sql, tail, err);
+}
+
+static kino_status describe_columns(query *q, kino_error *err)
+{
+    size_t count = (size_t)sqlite3_column_count(q->statement);
+    kino_column *columns = kino__arena_alloc(&q->arena, (count + 1) * sizeof *columns);
+    q->cells = kino__arena_alloc(&q->arena, (count + 1) * sizeof *q->cells);
+    if (!columns || !q->cells)
+        return kino__fail_nomem(err);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = sqlite3_column_name(q->statement, (int)i);
+        kino_str copy = kino__arena_copy(&q->arena, kino__str_from(name));
+        if (!name || !copy.data)
+            return kino__fail_nomem(err);
+        columns[i] =
+            (kino_column){.name = copy.data,
+                          .type = kino__sql_type_of(sqlite3_column_decltype(q->statement, (int)i))};
+    }
+    q->base.column_count = count;
+    q->base.columns = columns;
+    return KINO_OK;
+}
+
+kino_status kino__query_open(const kino__run *run, const char *sql,
+                             const kino__query_options *options, kino_rows **out, kino_error *err)
+{
+    *out = NULL;
+    query *q = calloc(1, sizeof *q);
+    if (!q)
+        return kino__fail_nomem(err);
+    kino__arena_init(&q->arena, NULL);
+    q->base.next = next_row;
+    q->base.free = free_query;
+    if (options)
+        q->options = *options;
+    q->deadline_ns = now_ns() + (int64_t)q->options.timeout_ms * 1000000;
+    kino_status status = KINO_OK;
+    if (!kino__query_context_init(&q->context, run))
+        status = kino__fail_nomem(err);
+    if (status == KINO_OK)
+        status = open_database(q, err);
+    if (status == KINO_OK) {
+        fence_in(q);
+        status = prepare(q, sql, err);
+    }
+    if (status == KINO_OK)
+        status = describe_columns(q, err);
+    if (status != KINO_OK) {
+        free_query(&q->base);
+        return status;
+    }
+    *out = &q->base;
+    return KINO_OK;
+}
+
+/* ---- the schema as rows ---- */
+
+typedef struct schema {
+    kino_rows base;
+    size_t family, index;
+    kino_cell cells[2];
+    kino__buffer text;
+} schema;
+
+static kino_status next_table(kino_rows *rows, const kino_cell **cells, kino_error *err)
+{
+    schema *s = (schema *)rows;
+    *cells = NULL;
+    while (s->family < FAMILY_COUNT && s->index >= families[s->family]->count) {
+        s->family++;
+        s->index = 0;
+    }
+    if (s->family >= FAMILY_COUNT)
+        return KINO_OK;
+    const kino__table_family *family = families[s->family];
+    s->text.size = 0;
+    family->describe(s->index, &s->text);
+    if (s->text.failed)
+        return kino__fail_nomem(err);
+    s->cells[0] = kino__cell_text(kino__str_from(family->name(s->index++)));
+    s->cells[1] = kino__cell_text(kino__buffer_str(&s->text));
+    *cells = s->cells;
+    return KINO_OK;
+}
+
+static void free_schema(kino_rows *rows)
+{
+    schema *s = (schema *)rows;
+    kino__buffer_deinit(&s->text);
+    free(s);
+}
+
+kino_status kino__query_schema(kino_rows **out, kino_error *err)
+{
+    static const kino_column columns[] = {{"name", KINO_TYPE_STRING, NULL, "table"},
+                                          {"sql", KINO_TYPE_STRING, NULL, "its columns"}};
+    *out = NULL;
+    schema *s = calloc(1, sizeof *s);
+    if (!s)
+        return kino__fail_nomem(err);
+    s->base =
+        (kino_rows){.column_count = 2, .columns = columns, .next = next_table, .free = free_schema};
+    *out = &s->base;
+    return KINO_OK;
+}

@@ -1,0 +1,35 @@
+/* query.h - SQL over a run: the columns as SQLite virtual tables, read-only, interruptible.
+ *
+ *   kino__query_open(run, "SELECT name, sum(dur) FROM kernel GROUP BY name", NULL, &rows, &err);
+ *   while (kino_rows_next(rows, &cells, &err) == KINO_OK && cells) ...
+ *   kino_rows_free(rows);
+ *
+ * The tables are described in docs/internals/query.md and by kino__query_schema. */
+#ifndef KINO__QUERY_QUERY_H
+#define KINO__QUERY_QUERY_H
+
+#include <kino/base.h>
+#include <kino/table.h>
+
+#include "store/run.h"
+
+typedef struct kino__query_options {
+    unsigned timeout_ms; /* of the whole query, from open on; 0 = none */
+    const volatile bool
+        *cancel; /* polled, may be set by a signal handler or another thread; or NULL */
+} kino__query_options;
+
+/* Prepares exactly one read-only statement; its rows are worked out as they are asked for. The run
+ * must outlive the rows; both the SQL text and the options are copied (the cancel flag must stay).
+ * Options may be NULL.
+ * Fails with KINO_SQL (offset: byte of the statement to blame, where SQLite tells), in
+ * kino_rows_next also with KINO_CANCELLED ("interrupted"), KINO_LIMIT ("time limit of N s
+ * reached"). Any thread; the rows belong to one. */
+KINO_NODISCARD kino_status kino__query_open(const kino__run *run, const char *sql,
+                                            const kino__query_options *options, kino_rows **out,
+                                            kino_error *err);
+
+/* One row for each table: name, and the CREATE statement that describes it. */
+KINO_NODISCARD kino_status kino__query_schema(kino_rows **out, kino_error *err);
+
+#endif
