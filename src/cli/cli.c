@@ -1,10 +1,256 @@
-/* cli.c - the commands of kino; the list is still empty. */
+/* cli.c - the table of commands and the dispatcher: what was typed, help, which command runs. */
 #include "cli/cli.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
-int cli_main(int count, char **words)
+#include "base/error.h"
+#include "cli/interrupt.h"
+
+static const kino__command *const commands[] = {
+#define COMMAND(name) &kino__command_##name,
+#include "cli/commands.def"
+#undef COMMAND
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+/* -- options that several commands have -- */
+
+#define FIELD(name) offsetof(kino__common_options, name)
+
+static const kino__option general_options[] = {
+    {"color", KINO__OPTION_CHOICE, "auto|always|never",
+     "colours in tables (default: auto, which honours NO_COLOR)", FIELD(color), false},
+    {"no-progress", KINO__OPTION_FLAG, NULL, "no progress bar", FIELD(no_progress), false},
+    {"quiet", KINO__OPTION_FLAG, NULL, "no warnings, no progress bar", FIELD(quiet), false},
+    {"help", KINO__OPTION_FLAG, NULL, "this text", FIELD(help), false},
+    {"help-man", KINO__OPTION_FLAG, NULL, "print the options as the manual page has them",
+     FIELD(help_man), true},
+    {0},
+};
+
+static const kino__option load_options[] = {
+    {"rank", KINO__OPTION_RANKS, "LIST", "only the traces of these ranks: 0 or 0,2-5", FIELD(ranks),
+     false},
+    {"run", KINO__OPTION_TEXT, "NAME", "which run of a folder that has several", FIELD(run), false},
+    {"span", KINO__OPTION_TEXT, "N", "which span of a folder that has several: 1, 2, ...",
+     FIELD(span), false},
+    {"jobs", KINO__OPTION_UINT, "N", "threads to use (default: all processors)", FIELD(jobs),
+     false},
+    {"simd", KINO__OPTION_CHOICE, "auto|avx512|avx2|scalar",
+     "vector instructions for reading (default: KINO_SIMD, else auto: the best that the machine "
+     "has)",
+     FIELD(simd), true},
+    {0},
+};
+
+static const kino__option print_options[] = {
+    {"format", KINO__OPTION_CHOICE, "table|json|csv|md", "how results are written (default: table)",
+     FIELD(format), false},
+    {"output", KINO__OPTION_TEXT, "FILE", "write results to FILE instead of standard output",
+     FIELD(output), false},
+    {"limit", KINO__OPTION_COUNT, "N",
+     "rows of each table, 0 for all (default: 50; JSON and CSV: all)", FIELD(limit), false},
+    {"table", KINO__OPTION_TEXT, "NAME", "which table CSV gives (default: the first)", FIELD(table),
+     false},
+    {0},
+};
+
+/* -- commands -- */
+
+const kino__command *kino__command_at(size_t index)
 {
-    (void)fprintf(stderr, "kino: unknown command '%s'\n", count > 1 ? words[1] : "");
-    return 2;
+    return index < COMMAND_COUNT ? commands[index] : NULL;
+}
+
+const kino__command *kino__command_find(const char *name)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+kino__option_set kino__command_options(const kino__command *command)
+{
+    kino__option_set set = {0};
+    size_t count = 0;
+    if (command->options)
+        set.tables[count++] = command->options;
+    if (command->groups & KINO__COMMAND_PRINTS)
+        set.tables[count++] = print_options;
+    if (command->groups & KINO__COMMAND_LOADS)
+        set.tables[count++] = load_options;
+    set.tables[count++] = general_options;
+    return set;
+}
+
+/* -- help -- */
+
+void kino__print_overview(kino__buffer *out)
+{
+    kino__buffer_add(
+        out,
+        KINO__STR("kino - where machine-learning time goes\n\nusage: kino COMMAND [options]\n\n"));
+    size_t width = 0;
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        size_t length = strlen(commands[i]->name) + 1 + strlen(commands[i]->arguments);
+        width = length > width ? length : width;
+    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++) {
+        size_t length = strlen(commands[i]->name) + 1 + strlen(commands[i]->arguments);
+        kino__buffer_printf(out, "  %s %s%*s  %s\n", commands[i]->name, commands[i]->arguments,
+                            (int)(width - length), "", commands[i]->summary);
+    }
+    kino__buffer_add(
+        out,
+        KINO__STR("\n'kino COMMAND --help' tells more about a command, 'kino --version' the "
+                  "version.\nStart with 'kino demo', or with 'kino info' on a trace of yours.\n"));
+}
+
+void kino__print_help(kino__buffer *out, const kino__command *command)
+{
+    kino__option_set set = kino__command_options(command);
+    kino__buffer_printf(out, "usage: kino %s %s [options]\n\n%s\n", command->name,
+                        command->arguments, command->description);
+    kino__buffer_add(out, KINO__STR("options:\n"));
+    kino__options_print_help(out, &set);
+}
+
+void kino__print_manual_options(kino__buffer *out, const kino__command *command)
+{
+    kino__option_set set = kino__command_options(command);
+    kino__buffer_add(out, KINO__STR("# OPTIONS\n\n"));
+    kino__options_print_manual(out, &set, false);
+    if (!(command->groups & KINO__COMMAND_LOADS))
+        return;
+    kino__buffer_add(out, KINO__STR("\nFor measurements:\n\n"));
+    kino__option_set hidden = {{load_options}};
+    kino__options_print_manual(out, &hidden, true);
+}
+
+/* -- what was typed -- */
+
+static kino_status fail_command(const char *name, kino_error *err)
+{
+    const char *words[COMMAND_COUNT + 2] = {NULL};
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        words[i] = commands[i]->name;
+    words[COMMAND_COUNT] = "help";
+    const char *meant = kino__suggest(name, words);
+    if (meant)
+        return kino__fail(err, KINO_ARGUMENT, "unknown command '%s' (did you mean '%s'?)", name,
+                          meant);
+    return kino__fail(err, KINO_ARGUMENT, "unknown command '%s'", name);
+}
+
+/* Options before any command: --help, --version. */
+static kino_status parse_global(kino__invocation *out, const char *argument, kino_error *err)
+{
+    out->version = strcmp(argument, "--version") == 0;
+    out->overview = strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+    if (out->version || out->overview)
+        return KINO_OK;
+    const char *const words[] = {"help", "version", NULL};
+    const char *meant = kino__suggest(argument + strspn(argument, "-"), words);
+    if (meant)
+        return kino__fail(err, KINO_ARGUMENT, "unknown option '%s' (did you mean '--%s'?)",
+                          argument, meant);
+    return kino__fail(err, KINO_ARGUMENT, "unknown option '%s' before the command", argument);
+}
+
+static kino_status parse_command(kino__invocation *out, char **arguments, size_t count,
+                                 kino_error *err)
+{
+    out->options = calloc(1, out->command->options_size);
+    if (!out->options)
+        return kino__fail_nomem(err);
+    kino__common_options *common = out->options;
+    common->color = "auto";
+    common->format = "table";
+    common->limit = KINO__LIMIT_DEFAULT;
+    if (out->command->init)
+        out->command->init(out->options);
+    kino__option_set set = kino__command_options(out->command);
+    out->arguments = arguments;
+    return kino__options_parse(&set, out->options, arguments, count, &out->count, err);
+}
+
+kino_status kino__invocation_parse(kino__invocation *out, char **arguments, size_t count,
+                                   kino_error *err)
+{
+    *out = (kino__invocation){.overview = count == 0};
+    kino__error_clear(err);
+    if (count == 0)
+        return KINO_OK;
+    if (arguments[0][0] == '-')
+        return parse_global(out, arguments[0], err);
+    bool is_help = strcmp(arguments[0], "help") == 0;
+    if (is_help && count == 1) {
+        out->overview = true;
+        return KINO_OK;
+    }
+    out->command = kino__command_find(arguments[is_help]);
+    if (!out->command)
+        return fail_command(arguments[is_help], err);
+    KINO_TRY(parse_command(out, arguments + 1 + is_help, count - 1 - is_help, err));
+    if (is_help)
+        ((kino__common_options *)out->options)->help = true;
+    return KINO_OK;
+}
+
+void kino__invocation_deinit(kino__invocation *invocation)
+{
+    kino__common_options *common = invocation->options;
+    if (common)
+        kino__vec_deinit(&common->ranks.items);
+    free(invocation->options);
+    *invocation = (kino__invocation){0};
+}
+
+/* -- running -- */
+
+static int print_text(kino__buffer *text)
+{
+    bool good = !text->failed && fwrite(text->data, 1, text->size, stdout) == text->size &&
+                fflush(stdout) == 0;
+    kino__buffer_deinit(text);
+    return good ? KINO__EXIT_OK : KINO__EXIT_FAILED;
+}
+
+static int run(const kino__invocation *what)
+{
+    const kino__common_options *common = what->options;
+    kino__buffer text = {0};
+    if (what->version)
+        kino__buffer_printf(&text, "kino %s\n", kino_version());
+    else if (!common)
+        kino__print_overview(&text);
+    else if (common->help)
+        kino__print_help(&text, what->command);
+    else if (common->help_man)
+        kino__print_manual_options(&text, what->command);
+    else
+        return what->command->run(what->options, what->arguments, what->count);
+    return print_text(&text);
+}
+
+int kino__cli_main(int argc, char **argv)
+{
+    kino__invocation what;
+    kino_error err;
+    kino__interrupt_install();
+    size_t count = argc > 1 ? (size_t)argc - 1 : 0;
+    kino_status st = kino__invocation_parse(&what, argv + 1, count, &err);
+    int code;
+    if (st == KINO_OK)
+        code = run(&what);
+    else if (st == KINO_ARGUMENT)
+        code = kino__report_usage(what.command, "%s", err.message);
+    else
+        code = kino__report_error(&err, KINO__EXIT_FAILED);
+    kino__invocation_deinit(&what);
+    return code;
 }

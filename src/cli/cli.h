@@ -1,8 +1,125 @@
-/* cli.h - the program behind main, where tests can reach it. */
+/* cli.h - what the sub-commands share: their definition, common options, errors, output.
+ *
+ * A new sub-command:
+ *   1. src/cli/cmd_<name>.c with `const kino__command kino__command_<name>` and its option table
+ *   2. COMMAND(<name>) in src/cli/commands.def
+ *   3. docs/man/kino-<name>.md; its OPTIONS part is what `kino <name> --help-man` prints
+ *   4. cases in tests/cli/<name>/
+ *
+ * The program uses the public headers and base, nothing else. Results go to standard output,
+ * everything else to standard error. */
 #ifndef KINO__CLI_CLI_H
 #define KINO__CLI_CLI_H
 
-/* Runs the program; returns its exit code. */
-int cli_main(int count, char **words);
+#include <kino/engine.h>
+
+#include "cli/options.h"
+#include "cli/progress_bar.h"
+
+enum {
+    KINO__EXIT_OK = 0,
+    KINO__EXIT_FAILED = 1,
+    KINO__EXIT_USAGE = 2,
+    KINO__EXIT_INTERRUPTED = 130
+};
+
+/* Options that most commands have; first member of each command's own struct. */
+typedef struct kino__common_options {
+    /* all commands */
+    bool help, help_man, no_progress, quiet;
+    const char *color;
+    /* commands that load traces */
+    kino__ranks ranks;
+    const char *run, *span, *simd;
+    unsigned jobs;
+    /* commands that print tables */
+    const char *format, *output, *table;
+    uint64_t limit; /* KINO__LIMIT_DEFAULT: by format */
+} kino__common_options;
+
+#define KINO__LIMIT_DEFAULT UINT64_MAX
+
+enum {
+    KINO__COMMAND_LOADS = 1,  /* --rank, --run, --span, --jobs */
+    KINO__COMMAND_PRINTS = 2, /* --format, --output, --table, --limit */
+};
+
+typedef struct kino__command {
+    const char *name;
+    const char *arguments;       /* "TRACE|DIR..." */
+    const char *summary;         /* one line, lower case */
+    const char *description;     /* what --help adds; lines of at most 80 columns */
+    const kino__option *options; /* its own, or NULL */
+    unsigned groups;
+    size_t options_size;
+    void (*init)(void *options); /* sets defaults of its own options; or NULL */
+    int (*run)(void *options, char **arguments, size_t count);
+} kino__command;
+
+#define COMMAND(name) extern const kino__command kino__command_##name;
+#include "cli/commands.def"
+#undef COMMAND
+
+/* The n-th command, NULL at the end. */
+const kino__command *kino__command_at(size_t index);
+/* By name, or NULL. */
+const kino__command *kino__command_find(const char *name);
+/* All options that a command takes. */
+kino__option_set kino__command_options(const kino__command *command);
+
+/* -- what was typed -- */
+
+typedef struct kino__invocation {
+    const kino__command *command; /* NULL: the program itself */
+    bool overview, version;       /* without a command */
+    void *options;                /* of the command; freed by _deinit */
+    char **arguments;             /* borrowed from argv, options taken out */
+    size_t count;
+} kino__invocation;
+
+/* Reads the arguments behind the program's name; does nothing else. KINO_ARGUMENT when they make no
+ * sense. Must be deinitialised also after a failure. */
+KINO_NODISCARD kino_status kino__invocation_parse(kino__invocation *out, char **arguments,
+                                                  size_t count, kino_error *err);
+void kino__invocation_deinit(kino__invocation *invocation);
+
+/* The whole program; returns the exit code. */
+int kino__cli_main(int argc, char **argv);
+
+/* -- help texts -- */
+
+void kino__print_overview(kino__buffer *out);
+void kino__print_help(kino__buffer *out, const kino__command *command);
+void kino__print_manual_options(kino__buffer *out, const kino__command *command);
+
+/* -- for commands -- */
+
+/* Prints "kino: message (byte N)" and gives the exit code: 130 after Ctrl-C, else `code`. */
+int kino__report_error(const kino_error *err, int code);
+/* Prints the message and where to read more; exit code 2. */
+int kino__report_usage(const kino__command *command, const char *format, ...) KINO_PRINTF(2, 3);
+
+/* Opens a run with the common options, shows progress, prints warnings. 0, or an exit code (already
+ * reported). */
+int kino__open_run(const kino__common_options *options, char **paths, size_t count, kino_run **out);
+
+/* Where results go, and how. */
+typedef struct kino__output {
+    kino_render_options render;
+    struct kino__sink *sink;
+    kino_error error; /* why writing failed */
+} kino__output;
+
+/* Opens standard output or --output and chooses colour, width and limit. 0, or an exit code
+ * (already reported). */
+int kino__output_open(kino__output *output, const kino__common_options *options);
+/* A kino_write_fn; the context is the output. */
+bool kino__output_write(void *output, const char *bytes, size_t size);
+/* Ends the output; `st` and `err` are what the rendering said. Returns the exit code, everything
+ * reported. */
+int kino__output_finish(kino__output *output, kino_status st, kino_error *err);
+
+/* Tables of a run on standard output: kino info, and kino demo at its end. */
+int kino__show_info(const kino__common_options *options, char **paths, size_t count);
 
 #endif

@@ -1,0 +1,46 @@
+/* cmd_info.c - kino info: what is in a trace or a run. */
+#include "cli/cli.h"
+
+int kino__show_info(const kino__common_options *options, char **paths, size_t count)
+{
+    kino_run *run = NULL;
+    kino_result *result = NULL;
+    kino_error err;
+    kino__output output;
+    int code = kino__open_run(options, paths, count, &run);
+    if (code != KINO__EXIT_OK)
+        return code;
+    if (kino_run_info(run, &result, &err) != KINO_OK) {
+        code = kino__report_error(&err, KINO__EXIT_FAILED);
+        goto done;
+    }
+    code = kino__output_open(&output, options);
+    if (code != KINO__EXIT_OK)
+        goto done;
+    kino_status st = kino_render_result(result, &output.render, kino__output_write, &output, &err);
+    code = kino__output_finish(&output, st, &err);
+done:
+    kino_result_free(result);
+    kino_run_free(run);
+    return code;
+}
+
+static int run_info(void *options, char **arguments, size_t count)
+{
+    if (count == 0)
+        return kino__report_usage(&kino__command_info, "which trace or folder?");
+    return kino__show_info(options, arguments, count);
+}
+
+const kino__command kino__command_info = {
+    .name = "info",
+    .arguments = "TRACE|DIR...",
+    .summary = "what is in it: format, ranks, devices, steps, event counts, loss, repairs",
+    .description =
+        "Shows what is in a trace, or in all traces of a folder: where it comes from, its\n"
+        "clock and length, devices, steps, events by phase and category, threads and\n"
+        "streams, and what was damaged. A trace is a file or - for standard input.\n",
+    .groups = KINO__COMMAND_LOADS | KINO__COMMAND_PRINTS,
+    .options_size = sizeof(kino__common_options),
+    .run = run_info,
+};

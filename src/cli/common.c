@@ -1,0 +1,127 @@
+/* common.c - what every command does the same way: errors, opening runs, output. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/sink.h"
+#include "cli/cli.h"
+#include "cli/interrupt.h"
+#include "cli/terminal.h"
+
+enum { DEFAULT_LIMIT = 50 };
+
+/* Messages may quote what a file or a user wrote: nothing of it may steer the terminal. */
+static void print_line(const char *prefix, const char *text, uint64_t offset)
+{
+    char line[1024];
+    size_t used = 0;
+    for (; *text && used + 1 < sizeof line; text++)
+        line[used++] = (unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text;
+    line[used] = 0;
+    if (offset == KINO_NO_OFFSET)
+        (void)fprintf(stderr, "kino: %s%s\n", prefix, line);
+    else
+        (void)fprintf(stderr, "kino: %s%s (byte %" PRIu64 ")\n", prefix, line, offset);
+}
+
+int kino__report_error(const kino_error *err, int code)
+{
+    if (kino__interrupt_was_asked()) {
+        print_line("", "interrupted", KINO_NO_OFFSET);
+        return KINO__EXIT_INTERRUPTED;
+    }
+    print_line("", err->message[0] ? err->message : kino_status_text(err->code), err->offset);
+    return code;
+}
+
+int kino__report_usage(const kino__command *command, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    print_line("", text, KINO_NO_OFFSET);
+    if (command)
+        (void)fprintf(stderr, "Try 'kino %s --help'.\n", command->name);
+    else
+        (void)fputs("Try 'kino --help'.\n", stderr);
+    return KINO__EXIT_USAGE;
+}
+
+static const char *simd_level(const kino__common_options *options)
+{
+    const char *level = options->simd;
+    if (!level)
+        level = getenv("KINO_SIMD"); /* NOLINT(concurrency-mt-unsafe): nobody calls setenv here */
+    return level && *level ? level : NULL;
+}
+
+int kino__open_run(const kino__common_options *options, char **paths, size_t count, kino_run **out)
+{
+    kino__progress_bar bar;
+    kino__progress_bar_init(&bar, !options->quiet && !options->no_progress);
+    kino_load_options load = KINO_LOAD_OPTIONS_INIT;
+    load.jobs = options->jobs;
+    load.progress = kino__progress_bar_report;
+    load.progress_context = &bar;
+    load.simd = simd_level(options);
+    load.run = options->run;
+    load.span = options->span;
+    load.ranks = options->ranks.items.items;
+    load.rank_count = options->ranks.items.count;
+    kino_error err;
+    kino_status st = kino_run_open((const char *const *)paths, count, &load, out, &err);
+    kino__progress_bar_end(&bar);
+    if (st != KINO_OK)
+        return kino__report_error(&err, KINO__EXIT_FAILED);
+    const char *warning;
+    for (size_t i = 0; !options->quiet && (warning = kino_run_warning(*out, i)); i++)
+        print_line("warning: ", warning, KINO_NO_OFFSET);
+    return KINO__EXIT_OK;
+}
+
+/* -- output -- */
+
+int kino__output_open(kino__output *output, const kino__common_options *options)
+{
+    *output = (kino__output){.render = KINO_RENDER_OPTIONS_INIT};
+    const char *path = options->output ? options->output : "-";
+    bool is_stdout = strcmp(path, "-") == 0;
+    bool is_for_people =
+        strcmp(options->format, "table") == 0 || strcmp(options->format, "md") == 0;
+    output->render.format = options->format;
+    output->render.table = options->table;
+    output->render.limit = options->limit;
+    if (options->limit == KINO__LIMIT_DEFAULT)
+        output->render.limit = is_for_people ? DEFAULT_LIMIT : 0;
+    output->render.width = is_stdout ? kino__terminal_width(STDOUT_FILENO) : 0;
+    output->render.color = kino__terminal_wants_color(options->color, output->render.width > 0);
+    kino_error err;
+    kino__error_clear(&err);
+    if (kino__file_sink_open(path, &output->sink, &err) != KINO_OK)
+        return kino__report_error(&err, KINO__EXIT_FAILED);
+    return KINO__EXIT_OK;
+}
+
+bool kino__output_write(void *context, const char *bytes, size_t size)
+{
+    kino__output *output = context;
+    if (kino__interrupt_was_asked())
+        return false;
+    return kino__sink_write(output->sink, (kino_str){bytes, size}, &output->error) == KINO_OK;
+}
+
+int kino__output_finish(kino__output *output, kino_status st, kino_error *err)
+{
+    if (output->error.code != KINO_OK)
+        *err = output->error; /* knows the file and the reason */
+    kino_status closed = kino__sink_close(output->sink, st == KINO_OK, st == KINO_OK ? err : NULL);
+    output->sink = NULL;
+    if (st == KINO_OK)
+        st = closed;
+    return st == KINO_OK ? KINO__EXIT_OK : kino__report_error(err, KINO__EXIT_FAILED);
+}

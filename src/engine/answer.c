@@ -1,0 +1,96 @@
+/* answer.c - questions to a run and their answers in an output format: thin bodies over query and
+ * render. */
+#include "base/error.h"
+#include "base/sink.h"
+#include "engine/engine_internal.h"
+#include "query/query.h"
+#include "render/render.h"
+
+kino_status kino_run_query(kino_run *run, const char *sql, const kino_query_options *options,
+                           kino_rows **out, kino_error *err)
+{
+    *out = NULL;
+    kino__error_clear(err);
+    kino_query_options given = KINO_QUERY_OPTIONS_INIT;
+    if (options)
+        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    kino__query_options inner = {.timeout_ms = given.timeout_ms, .cancel = given.cancel};
+    return kino__query_open(&run->run, sql, &inner, out, err);
+}
+
+kino_status kino_run_schema(kino_run *run, kino_rows **out, kino_error *err)
+{
+    (void)run; /* tables are the same for every run so far */
+    *out = NULL;
+    kino__error_clear(err);
+    return kino__query_schema(out, err);
+}
+
+/* -- rendering into the caller's function -- */
+
+typedef struct function_sink {
+    kino__sink sink;
+    kino_write_fn write;
+    void *context;
+} function_sink;
+
+static kino_status function_write(kino__sink *sink, kino_str bytes, kino_error *err)
+{
+    function_sink *self = (function_sink *)sink;
+    if (!self->write(self->context, bytes.data, bytes.size))
+        return kino__fail(err, KINO_IO, "cannot write the result");
+    return KINO_OK;
+}
+
+static kino_status function_close(kino__sink *sink, bool commit, kino_error *err)
+{
+    (void)sink; /* on the stack */
+    (void)commit;
+    (void)err;
+    return KINO_OK;
+}
+
+static kino_status prepare(const kino_render_options *options, function_sink *sink,
+                           kino__render *render, const kino__renderer_def **renderer,
+                           kino_error *err)
+{
+    kino__error_clear(err);
+    kino_render_options given = KINO_RENDER_OPTIONS_INIT;
+    if (options)
+        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    *render = (kino__render){.sink = &sink->sink,
+                             .table = given.table,
+                             .limit = given.limit,
+                             .color = given.color,
+                             .width = given.width};
+    *renderer = kino__renderer_find(given.format);
+    if (*renderer)
+        return KINO_OK;
+    return kino__fail(err, KINO_ARGUMENT, "unknown output format '%s'", given.format);
+}
+
+kino_status kino_render_result(const kino_result *result, const kino_render_options *options,
+                               kino_write_fn write, void *context, kino_error *err)
+{
+    function_sink sink = {{function_write, function_close}, write, context};
+    kino__render render;
+    const kino__renderer_def *renderer;
+    KINO_TRY(prepare(options, &sink, &render, &renderer, err));
+    return kino__render_result(&render, renderer, result, err);
+}
+
+kino_status kino_render_rows(kino_run *run, kino_rows *rows, const kino_render_options *options,
+                             kino_write_fn write, void *context, kino_error *err)
+{
+    function_sink sink = {{function_write, function_close}, write, context};
+    kino__render render;
+    const kino__renderer_def *renderer;
+    KINO_TRY(prepare(options, &sink, &render, &renderer, err));
+    kino_result *frame = kino__result_new("query");
+    if (run)
+        kino__run_describe(run, frame);
+    KINO_TRY(kino__result_finish(frame, &frame, err));
+    kino_status st = kino__render_rows(&render, renderer, frame, rows, err);
+    kino_result_free(frame);
+    return st;
+}

@@ -1,0 +1,347 @@
+/* discover.c - which files are the traces of a run. Only names are looked at; contents are the
+ * readers' business. */
+#include "engine/discover.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/str.h"
+
+static const kino_str suffixes[] = {KINO__STR(".json"), KINO__STR(".json.gz"),
+                                    KINO__STR(".json.zst")};
+
+/* -- names -- */
+
+int kino__natural_compare(const char *a, const char *b)
+{
+    const char *x = a, *y = b;
+    while (*x && *y) {
+        if (isdigit((unsigned char)*x) && isdigit((unsigned char)*y)) {
+            while (*x == '0')
+                x++;
+            while (*y == '0')
+                y++;
+            size_t nx = strspn(x, "0123456789"), ny = strspn(y, "0123456789");
+            if (nx != ny)
+                return nx < ny ? -1 : 1;
+            int order = nx ? memcmp(x, y, nx) : 0;
+            if (order)
+                return order;
+            x += nx;
+            y += ny;
+            continue;
+        }
+        if (*x != *y)
+            return (unsigned char)*x < (unsigned char)*y ? -1 : 1;
+        x++;
+        y++;
+    }
+    if (*x || *y)
+        return *x ? 1 : -1;
+    return strcmp(a, b); /* "01" and "1" differ after all */
+}
+
+static bool is_trace_name(kino_str name)
+{
+    if (name.size == 0 || name.data[0] == '.')
+        return false;
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (kino__str_ends_with(name, suffixes[i]))
+            return true;
+    return false;
+}
+
+static void cut_suffix(kino_str *name, kino_str suffix)
+{
+    if (kino__str_ends_with(*name, suffix))
+        name->size -= suffix.size;
+}
+
+/* <worker>[.<digits>].pt.trace.json[.gz|.zst] -> worker and span. */
+static void split_name(kino__arena *arena, kino__found *file)
+{
+    const char *slash = strrchr(file->path, '/');
+    kino_str name = kino__str_from(slash ? slash + 1 : file->path);
+    cut_suffix(&name, KINO__STR(".gz"));
+    cut_suffix(&name, KINO__STR(".zst"));
+    if (!kino__str_ends_with(name, KINO__STR(".pt.trace.json")))
+        return;
+    name.size -= strlen(".pt.trace.json");
+    size_t digits = 0;
+    while (digits < name.size && isdigit((unsigned char)name.data[name.size - 1 - digits]))
+        digits++;
+    kino_str worker = name;
+    if (digits && digits + 1 < name.size && name.data[name.size - 1 - digits] == '.') {
+        file->span =
+            kino__arena_copy(arena, (kino_str){name.data + name.size - digits, digits}).data;
+        worker.size -= digits + 1;
+    }
+    file->worker = kino__arena_copy(arena, worker).data;
+}
+
+/* -- folders -- */
+
+typedef struct name_list {
+    KINO__VEC(const char *) names;
+} name_list;
+
+static int compare_names(const void *a, const void *b)
+{
+    return kino__natural_compare(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static const char *join(kino__arena *arena, const char *folder, const char *name)
+{
+    size_t size = strlen(folder);
+    bool has_slash = size && folder[size - 1] == '/';
+    return kino__arena_format(arena, "%s%s%s", folder, has_slash ? "" : "/", name).data;
+}
+
+/* Names in a folder, sorted; `traces`: trace files, else sub-folders. */
+static kino_status list_folder(kino__arena *arena, const char *folder, bool traces, name_list *out,
+                               kino_error *err)
+{
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return kino__fail_errno(err, errno, "cannot read '%s'", folder);
+    kino_status st = KINO_OK;
+    struct dirent *entry;
+    while (st == KINO_OK &&
+           (entry = readdir(dir))) { /* NOLINT(concurrency-mt-unsafe): the DIR is ours alone */
+        kino_str name = kino__str_from(entry->d_name);
+        const char *path = join(arena, folder, entry->d_name);
+        if (!path)
+            st = kino__fail_nomem(err);
+        else if (name.data[0] == '.' || is_directory(path) == traces ||
+                 (traces && !is_trace_name(name)))
+            continue;
+        const char *copy = kino__arena_copy(arena, name).data;
+        const char **slot = copy ? kino__vec_add(&out->names) : NULL;
+        if (slot)
+            *slot = copy;
+        else
+            st = kino__fail_nomem(err);
+    }
+    closedir(dir);
+    if (out->names.items)
+        qsort(out->names.items, out->names.count, sizeof *out->names.items, compare_names);
+    return st;
+}
+
+/* Names into an error message, as many as fit: "a, b, c and 12 more". */
+static void add_list(char *text, size_t size, const name_list *list)
+{
+    size_t used = strlen(text);
+    for (size_t i = 0; i < list->names.count; i++) {
+        const char *name = list->names.items[i];
+        if (used + strlen(name) + 24 > size) {
+            (void)snprintf(text + used, size - used, " and %zu more", list->names.count - i);
+            return;
+        }
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : " ", name);
+    }
+}
+
+static kino_status fail_with_list(kino_error *err, kino_status code, const name_list *list,
+                                  const char *format, const char *path)
+{
+    char text[sizeof err->message];
+    char names[sizeof err->message] = "";
+    (void)snprintf(text, sizeof text, format, path);
+    size_t used = strlen(text);
+    add_list(names, sizeof names - used, list);
+    return kino__fail(err, code, "%s%s", text, names);
+}
+
+static kino_status add_file(kino__discovery *out, const char *path, bool from_folder,
+                            kino_error *err)
+{
+    kino__found *slot = path ? kino__vec_add(&out->files) : NULL;
+    if (!slot)
+        return kino__fail_nomem(err);
+    *slot = (kino__found){.path = path, .from_folder = from_folder};
+    split_name(&out->arena, slot);
+    return KINO_OK;
+}
+
+/* -- spans -- */
+
+/* Are both of one worker, and a before b? */
+static bool is_earlier_span(const kino__found *a, const kino__found *b)
+{
+    return a->worker && b->worker && a->span && b->span && strcmp(a->worker, b->worker) == 0 &&
+           strcmp(a->span, b->span) < 0;
+}
+
+/* The number (from 1) of a file among the spans of its worker, in files of one folder. */
+static size_t span_number(const kino__discovery *d, size_t first, size_t index)
+{
+    size_t number = 1;
+    for (size_t i = first; i < d->files.count; i++)
+        number += is_earlier_span(&d->files.items[i], &d->files.items[index]);
+    return number;
+}
+
+static bool has_several_spans(const kino__discovery *d, size_t first)
+{
+    for (size_t i = first; i < d->files.count; i++)
+        if (d->files.items[i].span && span_number(d, first, i) > 1)
+            return true;
+    return false;
+}
+
+static kino_status fail_spans(kino__discovery *d, size_t first, const char *folder,
+                              const char *wanted, kino_error *err)
+{
+    name_list list = {0};
+    for (size_t i = first; i < d->files.count; i++) {
+        if (!d->files.items[i].span)
+            continue;
+        const char *slash = strrchr(d->files.items[i].path, '/');
+        const char *text = kino__arena_format(&d->arena, "%zu (%s)", span_number(d, first, i),
+                                              slash ? slash + 1 : d->files.items[i].path)
+                               .data;
+        const char **slot = text ? kino__vec_add(&list.names) : NULL;
+        if (slot)
+            *slot = text;
+    }
+    kino_status st;
+    if (wanted)
+        st = fail_with_list(err, KINO_NOT_FOUND, &list, "no such span in '%s'; it has", folder);
+    else
+        st =
+            fail_with_list(err, KINO_ARGUMENT, &list,
+                           "'%s' has several spans of a worker, choose one with --span N:", folder);
+    kino__vec_deinit(&list.names);
+    return st;
+}
+
+/* Keeps the chosen span of every worker in files [first, end); files without spans stay. */
+static kino_status choose_span(kino__discovery *d, size_t first, const char *folder,
+                               const char *span, kino_error *err)
+{
+    if (!span)
+        return has_several_spans(d, first) ? fail_spans(d, first, folder, NULL, err) : KINO_OK;
+    int64_t number = 0;
+    (void)kino__str_to_int(kino__str_from(span), &number);
+    bool found = false;
+    bool *keep = calloc(d->files.count, sizeof *keep);
+    if (!keep)
+        return kino__fail_nomem(err);
+    for (size_t i = first; i < d->files.count; i++) {
+        const kino__found *file = &d->files.items[i];
+        keep[i] = !file->span || strcmp(file->span, span) == 0 ||
+                  (number > 0 && (uint64_t)number == span_number(d, first, i));
+        found |= file->span && keep[i];
+    }
+    kino_status st = found ? KINO_OK : fail_spans(d, first, folder, span, err);
+    size_t kept = first;
+    for (size_t i = first; st == KINO_OK && i < d->files.count; i++)
+        if (keep[i])
+            d->files.items[kept++] = d->files.items[i];
+    if (st == KINO_OK)
+        d->files.count = kept;
+    free(keep);
+    return st;
+}
+
+/* -- a path -- */
+
+static kino_status add_folder(kino__discovery *out, const char *folder, const char *span,
+                              kino_error *err)
+{
+    name_list files = {0};
+    size_t first = out->files.count;
+    kino_status st = list_folder(&out->arena, folder, true, &files, err);
+    for (size_t i = 0; i < files.names.count && st == KINO_OK; i++)
+        st = add_file(out, join(&out->arena, folder, files.names.items[i]), true, err);
+    kino__vec_deinit(&files.names);
+    if (st == KINO_OK && out->files.count > first)
+        st = choose_span(out, first, folder, span, err);
+    return st;
+}
+
+/* Sub-folders that have traces directly in them. */
+static kino_status list_runs(kino__arena *arena, const char *folder, name_list *out,
+                             kino_error *err)
+{
+    name_list folders = {0};
+    kino_status st = list_folder(arena, folder, false, &folders, err);
+    for (size_t i = 0; i < folders.names.count && st == KINO_OK; i++) {
+        name_list files = {0};
+        const char *path = join(arena, folder, folders.names.items[i]);
+        /* A sub-folder that cannot be read is not a run; the others still are. */
+        bool is_run =
+            path && list_folder(arena, path, true, &files, NULL) == KINO_OK && files.names.count;
+        kino__vec_deinit(&files.names);
+        const char **slot = is_run ? kino__vec_add(&out->names) : NULL;
+        if (slot)
+            *slot = folders.names.items[i];
+        else if (is_run)
+            st = kino__fail_nomem(err);
+    }
+    kino__vec_deinit(&folders.names);
+    return st;
+}
+
+static kino_status choose_run(kino__discovery *out, const char *folder, const char *run,
+                              const char *span, kino_error *err)
+{
+    name_list runs = {0};
+    const char *chosen = NULL;
+    kino_status st = list_runs(&out->arena, folder, &runs, err);
+    for (size_t i = 0; st == KINO_OK && run && i < runs.names.count; i++)
+        if (strcmp(runs.names.items[i], run) == 0)
+            chosen = runs.names.items[i];
+    if (st == KINO_OK && runs.names.count == 0)
+        st = kino__fail(err, KINO_NOT_FOUND,
+                        "no traces in '%s': no file named *.json, *.json.gz or *.json.zst", folder);
+    else if (st == KINO_OK && run && !chosen)
+        st = fail_with_list(err, KINO_NOT_FOUND, &runs, "no such run in '%s'; it has", folder);
+    else if (st == KINO_OK && !run && runs.names.count == 1)
+        chosen = runs.names.items[0];
+    else if (st == KINO_OK && !run)
+        st = fail_with_list(err, KINO_ARGUMENT, &runs,
+                            "'%s' has several runs, choose one with --run NAME:", folder);
+    const char *path = st == KINO_OK ? join(&out->arena, folder, chosen) : NULL;
+    if (st == KINO_OK)
+        st = path ? add_folder(out, path, span, err) : kino__fail_nomem(err);
+    kino__vec_deinit(&runs.names);
+    return st;
+}
+
+kino_status kino__discover(const char *const *paths, size_t count, const char *run,
+                           const char *span, kino__discovery *out, kino_error *err)
+{
+    *out = (kino__discovery){0};
+    kino__arena_init(&out->arena, NULL);
+    for (size_t i = 0; i < count; i++) {
+        size_t before = out->files.count;
+        if (strcmp(paths[i], "-") == 0 || !is_directory(paths[i])) {
+            KINO_TRY(add_file(out, kino__arena_copy(&out->arena, kino__str_from(paths[i])).data,
+                              false, err));
+            continue;
+        }
+        KINO_TRY(add_folder(out, paths[i], span, err));
+        if (out->files.count == before)
+            KINO_TRY(choose_run(out, paths[i], run, span, err));
+    }
+    return KINO_OK;
+}
+
+void kino__discovery_deinit(kino__discovery *discovery)
+{
+    kino__vec_deinit(&discovery->files);
+    kino__arena_deinit(&discovery->arena);
+}

@@ -1,0 +1,36 @@
+/* discover.h - from paths to trace files: files, standard input, folders, runs and spans.
+ *
+ * A folder's traces are the files directly in it whose names end in .json, .json.gz or .json.zst. A
+ * folder without any whose sub-folders have some holds several runs. Files named
+ * <worker>.<digits>.pt.trace.json are spans of a worker: 1, 2, 3, ... in the order of the digits as
+ * text. */
+#ifndef KINO__ENGINE_DISCOVER_H
+#define KINO__ENGINE_DISCOVER_H
+
+#include <kino/base.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+
+typedef struct kino__found {
+    const char *path;
+    const char *worker; /* NULL: the name does not say */
+    const char *span;   /* digits; NULL: the name has none */
+    bool from_folder;   /* found, not named: if it is no trace, it is left out */
+} kino__found;
+
+typedef struct kino__discovery {
+    KINO__VEC(kino__found) files; /* in natural order of their paths */
+    kino__arena arena;            /* owns the texts */
+} kino__discovery;
+
+/* Finds the files of all paths. `run` and `span` choose where a folder has several; NULL: an error
+ * lists them. The discovery must be deinitialised also after a failure. */
+KINO_NODISCARD kino_status kino__discover(const char *const *paths, size_t count, const char *run,
+                                          const char *span, kino__discovery *out, kino_error *err);
+void kino__discovery_deinit(kino__discovery *discovery);
+
+/* Compares texts with their numbers by value: "rank-2" before "rank-10". */
+int kino__natural_compare(const char *a, const char *b);
+
+#endif

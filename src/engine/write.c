@@ -1,0 +1,121 @@
+/* write.c - writing a run: which format a name means, compression, and never over the input. */
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/progress.h"
+#include "base/sink.h"
+#include "base/thread.h"
+#include "codec/codec.h"
+#include "engine/engine_internal.h"
+#include "reader/reader.h"
+#include "writer/writer.h"
+
+bool kino_writer_describe(size_t index, const char **name, const char **suffix, const char **help)
+{
+    const kino__writer_def *writer = kino__writer_at(index);
+    *name = writer ? writer->name : NULL;
+    *suffix = writer ? writer->suffix : NULL;
+    *help = writer ? writer->help : NULL;
+    return writer != NULL;
+}
+
+bool kino_reader_describe(size_t index, const char **name, const char **help)
+{
+    const kino__reader_def *reader = kino__reader_at(index);
+    *name = reader ? reader->name : NULL;
+    *help = reader ? reader->help : NULL;
+    return reader != NULL;
+}
+
+/* A format is named by its name ("chrome-json") or its suffix ("json"), both also with ".gz" or
+ * ".zst" behind. */
+static const kino__writer_def *find_writer(const char *path, const char *format,
+                                           kino__compression *packing)
+{
+    kino_str text = kino__str_from(format ? format : path);
+    *packing = kino__compression_of_path(text);
+    if (*packing == KINO__COMPRESSION_GZIP)
+        text.size -= strlen(".gz");
+    else if (*packing == KINO__COMPRESSION_ZSTD)
+        text.size -= strlen(".zst");
+    const kino__writer_def *writer;
+    for (size_t i = 0; (writer = kino__writer_at(i)); i++) {
+        bool fits = format
+                        ? kino__str_is(text, writer->name) || kino__str_is(text, writer->suffix + 1)
+                        : kino__str_ends_with(text, kino__str_from(writer->suffix));
+        if (fits && (*packing == KINO__COMPRESSION_NONE || writer->is_compressible))
+            return writer;
+    }
+    return NULL;
+}
+
+static kino_status fail_unknown(const char *path, const char *format, kino_error *err)
+{
+    char known[160] = "";
+    const kino__writer_def *writer;
+    for (size_t i = 0, used = 0; (writer = kino__writer_at(i)) && used + 48 < sizeof known; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s%s", i ? ", " : "",
+                                 writer->suffix + 1, writer->is_compressible ? "[.gz|.zst]" : "");
+    if (format)
+        return kino__fail(err, KINO_ARGUMENT, "unknown format '%s'; known: %s", format, known);
+    return kino__fail(err, KINO_ARGUMENT, "cannot tell a format from the name '%s'; known: %s",
+                      path, known);
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static kino_status check_target(const kino_run *run, const char *path, kino_error *err)
+{
+    bool is_stdout = strcmp(path, "-") == 0;
+    if (run->run.traces.count > 1)
+        return kino__fail(
+            err, KINO_ARGUMENT,
+            "cannot write %zu traces into one file '%s': choose one with --rank, or convert them "
+            "one by one",
+            run->run.traces.count, path);
+    for (size_t i = 0; i < run->run.traces.count && !is_stdout; i++) {
+        const kino__trace *trace = run->run.traces.items[i];
+        if (trace->path.size && is_same_file(path, trace->path.data))
+            return kino__fail(err, KINO_ARGUMENT, "cannot write '%s': it is the input", path);
+    }
+    return KINO_OK;
+}
+
+kino_status kino_writer_check(const char *path, const char *format, kino_error *err)
+{
+    kino__compression packing;
+    kino__error_clear(err);
+    return find_writer(path, format, &packing) ? KINO_OK : fail_unknown(path, format, err);
+}
+
+kino_status kino_run_write(kino_run *run, const char *path, const kino_write_options *options,
+                           kino_error *err)
+{
+    kino__error_clear(err);
+    kino_write_options given = KINO_WRITE_OPTIONS_INIT;
+    if (options)
+        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    kino__compression packing;
+    const kino__writer_def *writer = find_writer(path, given.format, &packing);
+    if (!writer)
+        return fail_unknown(path, given.format, err);
+    KINO_TRY(check_target(run, path, err));
+    kino__progress progress;
+    kino__progress_init(&progress, given.progress, given.progress_context);
+    kino__write_context context = {.progress = &progress};
+    kino__sink *sink;
+    KINO_TRY(kino__file_sink_open(path, &sink, err));
+    KINO_TRY(kino__compress_sink_take(packing, &sink, err));
+    kino_status st = kino__pool_new(given.jobs, &context.pool, err);
+    if (st == KINO_OK)
+        st = writer->write(&run->run, sink, &context, err);
+    kino_status closed = kino__sink_close(sink, st == KINO_OK, st == KINO_OK ? err : NULL);
+    kino__pool_free(context.pool);
+    return st == KINO_OK ? closed : st;
+}

@@ -1,0 +1,59 @@
+/* render.c - the list of renderers, and the way from their text to the sink. */
+#include "render/render.h"
+
+#include "base/error.h"
+
+enum { FLUSH_SIZE = 1 << 16 };
+
+static const kino__renderer_def *const renderers[] = {
+#define RENDERER(name) &kino__renderer_##name,
+#include "render/renderers.def"
+#undef RENDERER
+};
+
+const kino__renderer_def *kino__renderer_at(size_t index)
+{
+    return index < sizeof renderers / sizeof *renderers ? renderers[index] : NULL;
+}
+
+const kino__renderer_def *kino__renderer_find(const char *name)
+{
+    if (!name)
+        return renderers[0];
+    const kino__renderer_def *def;
+    for (size_t i = 0; (def = kino__renderer_at(i)); i++)
+        if (strcmp(def->name, name) == 0)
+            return def;
+    return NULL;
+}
+
+kino_status kino__render_flush(kino__render *render, bool all, kino_error *err)
+{
+    if (render->text.failed)
+        return kino__fail_nomem(err);
+    if (render->text.size == 0 || (!all && render->text.size < FLUSH_SIZE))
+        return KINO_OK;
+    kino_status st = kino__sink_write(render->sink, kino__buffer_str(&render->text), err);
+    render->text.size = 0;
+    return st;
+}
+
+static kino_status finish(kino__render *render, kino_status st, kino_error *err)
+{
+    /* What came before a failure is shown too: the rows up to a time limit are still rows. */
+    kino_status flushed = kino__render_flush(render, true, st == KINO_OK ? err : NULL);
+    kino__buffer_deinit(&render->text);
+    return st == KINO_OK ? flushed : st;
+}
+
+kino_status kino__render_result(kino__render *render, const kino__renderer_def *renderer,
+                                const kino_result *result, kino_error *err)
+{
+    return finish(render, renderer->result(render, result, err), err);
+}
+
+kino_status kino__render_rows(kino__render *render, const kino__renderer_def *renderer,
+                              const kino_result *frame, kino_rows *rows, kino_error *err)
+{
+    return finish(render, renderer->rows(render, frame, rows, err), err);
+}

@@ -1,0 +1,1 @@
+"$KINO" info --format yaml x.json

@@ -1,0 +1,1 @@
+"$KINO" qurey x.json

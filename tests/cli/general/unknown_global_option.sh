@@ -1,0 +1,1 @@
+"$KINO" --verison

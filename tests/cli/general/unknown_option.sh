@@ -1,0 +1,1 @@
+"$KINO" info --fromat json x.json

@@ -1,0 +1,1 @@
+"$KINO" info --format csv --table nope "$ROOT/tests/data/cli/small.json"

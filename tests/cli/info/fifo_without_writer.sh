@@ -1,0 +1,3 @@
+# Nobody writes to it: an error at once, not a wait for ever.
+mkfifo pipe
+timeout 20 "$KINO" info pipe

@@ -1,0 +1,3 @@
+mkdir run
+echo hello >run/readme.txt
+"$KINO" info run

@@ -1,0 +1,1 @@
+"$KINO" info --format md "$ROOT/tests/data/cli/small.json" | sed -n "/^## Steps/,/^## Events/p"

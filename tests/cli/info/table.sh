@@ -1,0 +1,1 @@
+"$KINO" info "$ROOT/tests/data/cli/small.json"

@@ -1,0 +1,1 @@
+"$KINO" query - - <"$ROOT/tests/data/cli/small.json"

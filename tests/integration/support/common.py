@@ -1,0 +1,86 @@
+"""What the integration scripts share: the program under test, the traces beside the repository, JSON with exact numbers."""
+import decimal
+import gzip
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
+SHARED = ROOT.parent / "shared"
+decimal.getcontext().prec = 60
+
+
+def skip(reason):
+    print(reason, file=sys.stderr)
+    sys.exit(77)
+
+
+def program():
+    path = os.environ.get("KINO")
+    if not path or not os.access(path, os.X_OK):
+        skip("KINO does not name the program to test")
+    return path
+
+
+class Report:
+    """Counts checks and remembers what failed."""
+
+    def __init__(self):
+        self.passed, self.failures = 0, []
+
+    def check(self, what, held, detail=""):
+        if held:
+            self.passed += 1
+        else:
+            self.failures.append(f"{what}: {detail}" if detail else what)
+        return held
+
+    def equal(self, what, got, want):
+        return self.check(what, got == want, f"got {str(got)[:300]}, want {str(want)[:300]}")
+
+    def finish(self, skipped=0):
+        for failure in self.failures:
+            print(f"FAIL {failure}")
+        print(f"{self.passed} passed, {len(self.failures)} failed, {skipped} skipped")
+        return 1 if self.failures else 0
+
+
+def run(*arguments, timeout=60, env=None, **more):
+    return subprocess.run([program(), *map(str, arguments)], capture_output=True, timeout=timeout, check=False,
+                          env=dict(os.environ, **(env or {})), stdin=subprocess.DEVNULL, **more)
+
+
+def query(path, sql, *arguments, env=None):
+    """The rows of a query as Python values; numbers exact."""
+    done = run("query", path, sql, "--format", "json", "--quiet", *arguments, env=env)
+    if done.returncode != 0:
+        raise RuntimeError(f"kino query {path}: exit {done.returncode}: {done.stderr.decode('utf-8', 'replace')[:300]}")
+    return json.loads(done.stdout, parse_float=decimal.Decimal)["tables"][0]["rows"]
+
+
+def read_bytes(path):
+    with (gzip.open(path) if str(path).endswith(".gz") else open(path, "rb")) as file:
+        return file.read()
+
+
+def parse(data):
+    """A JSON document with every non-integer number as an exact decimal; NaN and infinities become texts."""
+    return json.loads(data.decode("utf-8", "replace"), parse_float=decimal.Decimal, parse_constant=str, strict=False)
+
+
+def is_execution_trace(path):
+    return path.name.endswith("_et.json.gz")
+
+
+def real_traces():
+    """All Chrome JSON traces under ../shared/traces; the script is skipped where there are none."""
+    found = sorted(path for path in (SHARED / "traces").glob("**/*") if path.name.endswith((".json", ".json.gz")))
+    if not found:
+        skip("no ../shared/traces beside the repository")
+    return [path for path in found if not is_execution_trace(path)]
+
+
+def events_of(document):
+    return document if isinstance(document, list) else document["traceEvents"]
