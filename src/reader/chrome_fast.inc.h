@@ -267,12 +267,21 @@ static inline size_t string_length(const scan_keys *keys, const char *p, const c
     return SIZE_MAX;
 }
 
+/* kino__chrome_hash with vectors. */
+static inline uint64_t hash_text(const char *text, size_t size)
+{
+    uint64_t sum = v_hash(text, (unsigned)(size < 64 ? size : 64));
+    for (size_t done = 64; UNLIKELY(done < size); done += 64) {
+        size_t left = size - done;
+        sum = sum * KINO__HASH_BLOCK + v_hash(text + done, (unsigned)(left < 64 ? left : 64));
+    }
+    return kino__chrome_hash_finish(sum, size);
+}
+
 static inline uint32_t intern(kino__chrome_worker *w, const char *text, size_t size,
                               uint64_t position)
 {
-    uint64_t hash = LIKELY(size <= 64)
-                        ? kino__chrome_hash_finish(v_hash(text, (unsigned)size), size)
-                        : kino__chrome_hash(text, size);
+    uint64_t hash = hash_text(text, size);
     size_t mask = w->slot_count - 1;
     uint32_t tag = (uint32_t)(hash >> 32);
     for (size_t i = (size_t)hash & mask; w->slots[i].id; i = (i + 1) & mask) {

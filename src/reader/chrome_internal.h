@@ -196,6 +196,7 @@ void kino__chrome_add_odd(kino__chrome_worker *worker, kino__odd_kind kind, uint
     0x9e3779b9u, 0x7f4a7c15u, 0xc2b2ae3du, 0x27d4eb4fu, 0x165667b1u, 0x85ebca6bu, 0xd3a2646cu,     \
         0xfd7046c5u, 0xb55a4f09u, 0x2545f491u, 0x4f6cdd1du, 0x5851f42du, 0x4c957f2du, 0x14057b7eu, \
         0xf767814fu, 0x6a09e667u
+#define KINO__HASH_BLOCK 0x9e3779b97f4a7c15u /* between blocks of 64 bytes */
 static inline uint64_t kino__chrome_hash_finish(uint64_t sum, size_t size)
 {
     __uint128_t m = (__uint128_t)(sum ^ size * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;

@@ -48,7 +48,7 @@ uint64_t kino__chrome_hash(const char *text, size_t size)
         uint32_t words[16] = {0};
         size_t part = size - done < 64 ? size - done : 64;
         memcpy(words, text + done, part);
-        sum *= 0x9e3779b97f4a7c15u;
+        sum *= KINO__HASH_BLOCK;
         for (int i = 0; i < 16; i += 2)
             sum += (uint64_t)(words[i] + keys[i]) * (words[i + 1] + keys[i + 1]);
         done += 64;

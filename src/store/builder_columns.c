@@ -57,6 +57,8 @@ static bool in_order(const kino__trace *t, uint32_t a, uint32_t b)
     return t->ts[a] < t->ts[b] || (t->ts[a] == t->ts[b] && t->dur[a] >= t->dur[b]);
 }
 
+enum { PREFETCH_BYTES = 1536 };
+
 /* Columns are held in locals: a store through a byte pointer could change any member as far as the
  * compiler knows. */
 static void scatter_run(const scatter *s, group *g, const kino__join_run *run)
@@ -73,6 +75,8 @@ static void scatter_run(const scatter *s, group *g, const kino__join_run *run)
     uint8_t *const phase = t->phase, *const flags = t->flags;
     const kino__record *r = run->records, *const end = r + run->count;
     for (; r < end; r++) {
+        /* an address, not a pointer: it may lie behind the block */
+        __builtin_prefetch((const void *)((uintptr_t)r + PREFETCH_BYTES));
         place *at = &places[map.tracks[r->track]];
         uint32_t row = at->next++;
         int64_t start = r->ts == KINO_NO_TIME ? r->ts : (int64_t)((uint64_t)r->ts - origin);
