@@ -112,7 +112,7 @@ typedef struct kino__chrome_worker {
     uint32_t layout_last;   /* the one that matched last */
     kino__layout_node nodes[KINO__LAYOUT_NODES]; /* 0 is the leaf for "none" */
     uint32_t tree_root, tree_depth;
-    uint32_t hits, misses; /* in the current window; see kino__chrome_wants_speed */
+    uint32_t hits, misses; /* in the current window; see kino__chrome_count_miss */
     uint32_t slow_for;     /* events to take slowly before guessing again */
     kino__string_slot *slots;
     size_t slot_count;

@@ -46,17 +46,6 @@ kino_str kino__trace_category_text(const kino__trace *trace, uint16_t category)
     return kino__category_text(category);
 }
 
-uint16_t kino__trace_category_find(const kino__trace *trace, kino_str text)
-{
-    uint16_t known = kino__category_find(text);
-    if (known != KINO__CATEGORY_NONE)
-        return known;
-    for (size_t i = 0; i < trace->own_categories.count; i++)
-        if (kino__str_equal(kino__trace_string(trace, trace->own_categories.items[i]), text))
-            return (uint16_t)(KINO__CATEGORY_COUNT + i);
-    return KINO__CATEGORY_NONE;
-}
-
 uint32_t kino__trace_track_of(const kino__trace *trace, uint32_t row)
 {
     size_t low = 0, high = trace->tracks.count;

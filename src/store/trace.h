@@ -169,8 +169,6 @@ static inline kino_str kino__trace_string(const kino__trace *trace, kino_strid i
 
 /* Any category id of this trace; empty for NONE. */
 kino_str kino__trace_category_text(const kino__trace *trace, uint16_t category);
-/* The id with this text in this trace, or KINO__CATEGORY_NONE. */
-uint16_t kino__trace_category_find(const kino__trace *trace, kino_str text);
 
 /* The track of a row: binary search. */
 uint32_t kino__trace_track_of(const kino__trace *trace, uint32_t row);
