@@ -388,6 +388,8 @@ kino_status kino_run_info(kino_run *run, kino_result **out, kino_error *err)
 {
     *out = NULL;
     kino__error_clear(err);
+    if (!kino__run_need(&run->run, KINO__COLUMN_ALL, NULL))
+        return kino__fail_nomem(err);
     kino_result *result = kino__result_new("info");
     kino__run_describe(run, result);
     kino__info_traces(run, result);

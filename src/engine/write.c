@@ -70,10 +70,11 @@ static bool is_same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-static kino_status check_target(const kino_run *run, const char *path, kino_error *err)
+static kino_status check_target(const kino_run *run, const kino__writer_def *writer,
+                                const char *path, kino_error *err)
 {
     bool is_stdout = strcmp(path, "-") == 0;
-    if (run->run.traces.count > 1)
+    if (run->run.traces.count > 1 && !writer->takes_runs)
         return kino__fail(
             err, KINO_ARGUMENT,
             "cannot write %zu traces into one file '%s': choose one with --rank, or convert them "
@@ -105,7 +106,7 @@ kino_status kino_run_write(kino_run *run, const char *path, const kino_write_opt
     const kino__writer_def *writer = find_writer(path, given.format, &packing);
     if (!writer)
         return fail_unknown(path, given.format, err);
-    KINO_TRY(check_target(run, path, err));
+    KINO_TRY(check_target(run, writer, path, err));
     kino__progress progress;
     kino__progress_init(&progress, given.progress, given.progress_context);
     kino__write_context context = {.progress = &progress};
@@ -113,6 +114,8 @@ kino_status kino_run_write(kino_run *run, const char *path, const kino_write_opt
     KINO_TRY(kino__file_sink_open(path, &sink, err));
     KINO_TRY(kino__compress_sink_take(packing, &sink, err));
     kino_status st = kino__pool_new(given.jobs, &context.pool, err);
+    if (st == KINO_OK && !kino__run_need(&run->run, KINO__COLUMN_ALL, context.pool))
+        st = kino__fail_nomem(err);
     if (st == KINO_OK)
         st = writer->write(&run->run, sink, &context, err);
     kino_status closed = kino__sink_close(sink, st == KINO_OK, st == KINO_OK ? err : NULL);

@@ -70,6 +70,8 @@ kino_str kino__args_text(const kino__trace *trace, uint32_t row, kino__text_curs
     uint64_t place = trace->place[row];
     if (place == 0)
         return (kino_str){"", 0};
+    if (cursor->text && cursor->text->args)
+        return cursor->text->args(cursor->text, cursor->state, place);
     uint64_t size = place & KINO__PLACE_LONG;
     if (size == KINO__PLACE_LONG)
         return long_text(place >> 24, cursor);

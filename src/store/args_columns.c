@@ -221,6 +221,8 @@ static bool extract_row(uint32_t row, kino_str text, column *const *made, size_t
 /* Reads the arguments of all rows once, for up to BATCH columns. */
 static bool extract(const kino__trace *trace, column *const *made, size_t count)
 {
+    if (!kino__trace_need(trace, KINO__COLUMN_PLACE | KINO__COLUMN_NUMBER, NULL))
+        return false;
     uint32_t *order = kino__trace_file_order_new(trace);
     if (!order)
         return false;

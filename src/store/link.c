@@ -73,7 +73,8 @@ const void *kino__link_get(const kino__trace *trace, kino__link_id id, kino__lin
     if (!value) {
         kino__arena scratch;
         kino__arena_init(&scratch, links->allocator);
-        value = make(trace, &scratch, &slot->size);
+        if (kino__trace_need(trace, KINO__COLUMN_ALL, NULL))
+            value = make(trace, &scratch, &slot->size);
         kino__arena_deinit(&scratch);
         /* Release pairs with the acquire load above. */
         atomic_store_explicit(&slot->value, value, memory_order_release);

@@ -20,9 +20,11 @@ kino_status kino__run_add_take(kino__run *run, kino__trace *trace, kino_error *e
     return KINO_OK;
 }
 
+/* Columns that are not there yet are moved when they are made. */
 static void shift(kino__trace *trace, int64_t by)
 {
-    for (uint32_t row = 0; row < trace->event_count; row++)
+    trace->shift_ns += by;
+    for (uint32_t row = 0; trace->ts && row < trace->event_count; row++)
         if (trace->ts[row] != KINO_NO_TIME)
             trace->ts[row] = (int64_t)((uint64_t)trace->ts[row] + (uint64_t)by);
     trace->origin_ns -= by;
@@ -45,6 +47,14 @@ void kino__run_align(kino__run *run)
     }
     if (!run->is_epoch && run->traces.count == 1)
         run->origin_ns = run->traces.items[0]->origin_ns;
+}
+
+bool kino__run_need(const kino__run *run, unsigned columns, kino__pool *pool)
+{
+    for (size_t i = 0; i < run->traces.count; i++)
+        if (!kino__trace_need(run->traces.items[i], columns, pool))
+            return false;
+    return true;
 }
 
 void kino__run_deinit(kino__run *run)

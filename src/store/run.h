@@ -15,6 +15,8 @@ typedef struct kino__run {
 void kino__run_init(kino__run *run);
 KINO_NODISCARD kino_status kino__run_add_take(kino__run *run, kino__trace *trace, kino_error *err);
 void kino__run_align(kino__run *run); /* once, after the last add, before anybody reads */
+/* kino__trace_need for all traces. */
+KINO_NODISCARD bool kino__run_need(const kino__run *run, unsigned columns, kino__pool *pool);
 void kino__run_deinit(kino__run *run);
 
 #endif

@@ -20,6 +20,10 @@ struct kino__text {
     void (*cursor_free)(const kino__text *text, void *cursor);
     void (*free)(kino__text *text);
     uint64_t size; /* of the uncompressed text */
+    /* Sources that keep arguments in another form than text make the text here: `place` is then
+     * their own affair, 0 for none. NULL: a place is an offset and a size (trace.h). Valid as for
+     * read. */
+    kino_str (*args)(const kino__text *text, void *cursor, uint64_t place);
 };
 
 typedef struct kino__text_cursor {

@@ -16,6 +16,7 @@ kino_status kino__trace_new(kino__trace **out, kino_error *err)
     kino__string_pool_init(&trace->strings, NULL);
     kino__arena_init(&trace->arena, NULL);
     trace->rank = trace->world_size = KINO_NO_INT;
+    pthread_mutex_init(&trace->source_lock, NULL);
     *out = trace;
     return KINO_OK;
 }
@@ -27,6 +28,9 @@ void kino__trace_free(kino__trace *trace)
     kino__links_free(trace->links);
     kino__arg_columns_free(trace->arg_columns);
     kino__pages_free(trace->columns, trace->columns_size);
+    if (trace->source)
+        trace->source->free(trace->source, trace);
+    pthread_mutex_destroy(&trace->source_lock);
     kino__vec_deinit(&trace->tracks);
     kino__vec_deinit(&trace->odd);
     kino__vec_deinit(&trace->own_categories);
@@ -36,6 +40,24 @@ void kino__trace_free(kino__trace *trace)
     if (trace->text)
         trace->text->free(trace->text); /* last: strings may point into it */
     free(trace);
+}
+
+bool kino__trace_need(const kino__trace *trace, unsigned columns, kino__pool *pool)
+{
+    if (!trace->source)
+        return true;
+    /* Lazily made columns are no part of a trace's visible value, hence the cast. */
+    kino__trace *self = (kino__trace *)(uintptr_t)trace;
+    /* Acquire pairs with the release below: who sees the bit sees the column. */
+    if ((columns & ~__atomic_load_n(&self->columns_there, __ATOMIC_ACQUIRE)) == 0)
+        return true;
+    pthread_mutex_lock(&self->source_lock);
+    unsigned missing = columns & ~self->columns_there;
+    bool ok = missing == 0 || self->source->load(self->source, self, missing, pool);
+    if (ok)
+        __atomic_store_n(&self->columns_there, self->columns_there | missing, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&self->source_lock);
+    return ok;
 }
 
 kino_str kino__trace_category_text(const kino__trace *trace, uint16_t category)

@@ -11,10 +11,13 @@
 #ifndef KINO__STORE_TRACE_H
 #define KINO__STORE_TRACE_H
 
+#include <pthread.h>
+
 #include <kino/base.h>
 
 #include "base/map.h"
 #include "base/string_pool.h"
+#include "base/thread.h"
 #include "base/vec.h"
 #include "store/category.h"
 #include "store/ledger.h"
@@ -109,10 +112,37 @@ typedef struct kino__metadata {
     kino_str value; /* JSON text as written */
 } kino__metadata;
 
+/* Columns of a trace, as bits. A reader whose file has columns (.kino) makes them when they are
+ * needed; until then their pointers are NULL. */
+typedef enum kino__column {
+    KINO__COLUMN_TS = 1 << 0,
+    KINO__COLUMN_DUR = 1 << 1,
+    KINO__COLUMN_NAME = 1 << 2,
+    KINO__COLUMN_CATEGORY = 1 << 3,
+    KINO__COLUMN_PHASE = 1 << 4,
+    KINO__COLUMN_FLAGS = 1 << 5,
+    KINO__COLUMN_NUMBER = 1 << 6,
+    KINO__COLUMN_BIND = 1 << 7,
+    KINO__COLUMN_EXTERNAL = 1 << 8,
+    KINO__COLUMN_PLACE = 1 << 9,
+    KINO__COLUMN_ALL = (1 << 10) - 1,
+} kino__column;
+
+typedef struct kino__trace kino__trace;
+typedef struct kino__column_source kino__column_source;
+struct kino__column_source {
+    /* Sets the pointers of these columns, and of more if it likes; false when memory is out. Called
+     * by one thread at a time. */
+    bool (*load)(kino__column_source *source, kino__trace *trace, unsigned columns,
+                 kino__pool *pool);
+    /* Takes the columns it has made with it. */
+    void (*free)(kino__column_source *source, kino__trace *trace);
+};
+
 typedef struct kino__links kino__links;             /* link.c */
 typedef struct kino__arg_columns kino__arg_columns; /* args.c */
 
-typedef struct kino__trace {
+struct kino__trace {
     uint32_t index; /* in its run */
     uint32_t event_count;
     /* columns: event_count entries each */
@@ -146,6 +176,7 @@ typedef struct kino__trace {
     int64_t rank, world_size;    /* KINO_NO_INT when unknown */
     int64_t base_ns;             /* baseTimeNanoseconds, or 0: what "ts" in the file counts from */
     int64_t origin_ns;           /* of ts: epoch ns, or the file's own clock when that is unknown */
+    int64_t shift_ns;            /* from the trace's own origin to the run's: already in ts */
     bool is_epoch;               /* false: clock unknown */
     bool is_array;               /* bare array form */
     uint32_t pair_count;         /* B/E pairs joined */
@@ -157,10 +188,17 @@ typedef struct kino__trace {
     /* made on first use */
     kino__links *links;
     kino__arg_columns *arg_columns;
-} kino__trace;
+    kino__column_source *source; /* NULL: all columns are there */
+    unsigned columns_there;      /* kino__column bits that source has loaded; atomic */
+    pthread_mutex_t source_lock; /* held while columns are loaded */
+};
 
 KINO_NODISCARD kino_status kino__trace_new(kino__trace **out, kino_error *err);
 void kino__trace_free(kino__trace *trace);
+
+/* Before columns are read, by whoever reads them: sees to it that they are there. False when memory
+ * is out. Any thread; costs nothing once they are there. */
+KINO_NODISCARD bool kino__trace_need(const kino__trace *trace, unsigned columns, kino__pool *pool);
 
 static inline kino_str kino__trace_string(const kino__trace *trace, kino_strid id)
 {

@@ -10,9 +10,18 @@
 #include "base/thread.h"
 #include "store/run.h"
 
+/* What a stack is made of, for writers of stacks. */
+typedef enum kino__stack_kind {
+    KINO__STACK_COMBINED, /* Python and ops */
+    KINO__STACK_PYTHON,
+    KINO__STACK_OP,
+} kino__stack_kind;
+
 typedef struct kino__write_context {
     kino__pool *pool;         /* NULL: one thread */
     kino__progress *progress; /* or NULL */
+    kino__stack_kind stack_kind;
+    bool counts; /* stacks weigh by number of calls, not by time */
 } kino__write_context;
 
 typedef struct kino__writer_def {
@@ -20,9 +29,15 @@ typedef struct kino__writer_def {
     const char *suffix; /* ".json"; ".gz" and ".zst" may follow where is_compressible */
     const char *help;
     bool is_compressible;
-    /* Writes the whole run to the sink, in order; the caller closes the sink. */
+    bool takes_runs; /* one file may hold several traces */
+    /* Writes the whole run to the sink, in order; the caller closes the sink. All columns are
+     * there. */
     kino_status (*write)(const kino__run *run, kino__sink *sink, const kino__write_context *context,
                          kino_error *err);
+    /* Instead, for formats that are not written in order: makes the file `path`, which does not
+     * exist yet; the caller moves it to its name or removes it. */
+    kino_status (*write_file)(const kino__run *run, const char *path,
+                              const kino__write_context *context, kino_error *err);
 } kino__writer_def;
 
 #define WRITER(name) extern const kino__writer_def kino__writer_##name;
