@@ -5,219 +5,8 @@
  * is not sure says so, and the slow parser decides. Loads may run past the text by less than
  * KINO__CHROME_PAD bytes; nothing behind the end is ever believed. */
 #include "reader/chrome_internal.h"
+#include "reader/chrome_scan.inc.h"
 #include "reader/chrome_simd.h"
-
-#define LIKELY(x)   __builtin_expect(!!(x), 1)
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
-
-static inline uint64_t load64(const char *p)
-{
-    uint64_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-static inline uint32_t load32(const char *p)
-{
-    uint32_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-/* -- arguments: where do they end, are they sound, and which are the two hot numbers? */
-
-typedef struct args_scan {
-    const char *end;   /* behind the closing brace */
-    uint32_t bind;     /* correlation, or KINO__BIND_NONE */
-    uint32_t external; /* External id */
-    /* may not be strict JSON, or has hot numbers of an unusual form: the slow parser decides */
-    bool is_suspect;
-} args_scan;
-
-/* A plain integer of at most 15 digits. */
-static inline bool read_hot_int(const char *p, uint32_t *out)
-{
-    uint64_t value;
-    unsigned n = read_digits(p, &value);
-    const char *after = p + n;
-    if (n == 0 || n == 16 || value >= KINO__BIND_WIDE)
-        return false;
-    while (kino__is_json_space(*after)) /* the last value of an object; "6 66" is not a number */
-        after++;
-    *out = (uint32_t)value;
-    return *after == ',' || *after == '}';
-}
-
-/* A key of eleven letters starts at q: is it one of the two that are hot? False: it is, in a form
- * that is not read here. */
-static inline bool take_hot_key(const char *q, args_scan *scan)
-{
-    static const char keys[] = "correlattionExternall idexternal";
-    uint64_t head = load64(q + 1);
-    uint32_t tail = load32(q + 8);
-    bool is_bind = head == load64(keys) && tail == load32(keys + 8);
-    bool is_external =
-        (head == load64(keys + 12) || head == load64(keys + 24)) && tail == load32(keys + 20);
-    if (!is_bind && !is_external)
-        return true;
-    uint32_t *out = is_bind ? &scan->bind : &scan->external;
-    if (UNLIKELY(*out != KINO__BIND_NONE))
-        return false; /* twice */
-    q += 13;
-    if (UNLIKELY(q[0] != ':' || q[1] != ' ' || kino__is_json_space(q[2]))) {
-        while (kino__is_json_space(*q))
-            q++;
-        if (*q != ':')
-            return true; /* a value, not a key */
-        do
-            q++;
-        while (kino__is_json_space(*q));
-    } else {
-        q += 2;
-    }
-    return read_hot_int(q, out);
-}
-
-/* Letters outside strings are true, false, null or an exponent; anything else is suspect. */
-static bool literals_are_fine(const char *block, uint64_t starts)
-{
-    for (; starts; starts &= starts - 1) {
-        const char *p = block + __builtin_ctzll(starts);
-        size_t n = memcmp(p, "true", 4) == 0 || memcmp(p, "null", 4) == 0    ? 4
-                   : memcmp(p, "false", 5) == 0                              ? 5
-                   : (*p | 0x20) == 'e' && (unsigned char)(p[-1] - '0') <= 9 ? 1
-                                                                             : 0;
-        if (n == 0 || (unsigned char)((p[n] | 0x20) - 'a') < 26)
-            return false;
-    }
-    return true;
-}
-
-/* Which bytes stand behind an odd run of backslashes? Runs are rare and short: walk them. */
-static uint64_t escaped_bytes(uint64_t backslash, uint64_t *carry)
-{
-    uint64_t escaped = *carry, rest = backslash & ~*carry;
-    *carry = 0;
-    while (rest) {
-        unsigned i = (unsigned)__builtin_ctzll(rest);
-        if (i == 63) {
-            *carry = 1;
-            break;
-        }
-        escaped |= UINT64_C(2) << i;
-        rest &= ~(UINT64_C(3) << i);
-    }
-    return escaped;
-}
-
-typedef struct scan_keys {
-    vkey quote, backslash, open, close, comma, colon, space, a, z;
-} scan_keys;
-
-static inline scan_keys make_scan_keys(void)
-{
-    return (scan_keys){v_key('"'), v_key('\\'), v_key('{'), v_key('}'), v_key(','),
-                       v_key(':'), v_key(' '),  v_key('a'), v_key('z')};
-}
-
-/* A level of braces that is not the same over the last bytes of a block. */
-#define LEVEL_VARIES UINT32_MAX
-
-/* Finds the end of the object that starts at p. False: the text ends first.
- * Quote parity tells strings from structure. Only braces decide where the object ends; square
- * brackets are counted to see whether they match. What is not certainly strict JSON is marked as
- * suspect. */
-static __attribute__((noinline)) bool scan_args(const scan_keys *keys, const char *p,
-                                                const char *end, args_scan *scan)
-{
-    scan->bind = scan->external = KINO__BIND_NONE;
-    uint64_t in_string = 0, escape = 0, after_start = 0, after_open = 0, letter_before = 0;
-    uint64_t last_open_quote = 0;
-    uint64_t suspect = 0;
-    /* of braces; last_level: over the last bytes of the block before */
-    unsigned depth = 0, last_level = 0;
-    unsigned brackets = 0; /* opened less closed, of both kinds */
-    for (; p < end; p += 64) {
-        vec64 v = v_load(p);
-        uint64_t quote = v_eq(v, keys->quote);
-        uint64_t backslash = v_eq(v, keys->backslash);
-        if (UNLIKELY(backslash | escape)) {
-            quote &= ~escaped_bytes(backslash, &escape);
-            suspect |= backslash;
-        }
-        uint64_t inside = prefix_xor(quote) ^ in_string;
-        in_string = -(inside >> 63); /* the top bit in all places */
-        vec64 lower = v_lower(v, keys->space);
-        uint64_t any_open = v_eq(lower, keys->open) & ~inside;
-        uint64_t any_close = v_eq(lower, keys->close) & ~inside;
-        uint64_t open = v_eq(v, keys->open) & any_open;
-        uint64_t close = v_eq(v, keys->close) & any_close;
-        uint64_t comma = v_eq(v, keys->comma) & ~inside;
-        uint64_t colon = v_eq(v, keys->colon) & ~inside;
-        uint64_t blank = v_at_most(v, keys->space) & ~inside;
-        uint64_t bad = v_unprintable(v, keys->space) & ~blank;
-        uint64_t letters = v_letters(lower, keys->a, keys->z) & ~inside;
-        uint64_t open_quote = quote & inside;
-        /* What comes behind a comma, a colon or an opening bracket, white space skipped by carrying
-         * through it: not a comma, not a closing bracket (but for an empty pair), and no string
-         * starts anywhere else. */
-        uint64_t start = comma | colon | any_open;
-        uint64_t behind = start << 1 | after_start, run_end;
-        after_start = (start >> 63) | __builtin_add_overflow(behind & blank, blank, &run_end);
-        behind = (run_end | behind) & ~blank;
-        bad |= (behind & (comma | (any_close & ~(any_open << 1 | after_open)))) |
-               (open_quote & ~behind);
-        after_open = any_open >> 63;
-        uint64_t key = open_quote & (quote >> 12);
-
-        uint64_t taken = UINT64_MAX; /* bits of this block that belong to the value */
-        unsigned level = depth;
-        if (open | close) {
-            for (uint64_t c = close; c; c &= c - 1) {
-                uint64_t before = (c & -c) - 1;
-                unsigned opened = (unsigned)__builtin_popcountll(open & before);
-                unsigned closed = (unsigned)__builtin_popcountll(close & before) + 1;
-                if (depth + opened == closed) {
-                    taken = before << 1 | 1;
-                    break;
-                }
-            }
-            depth += (unsigned)__builtin_popcountll(open & taken) -
-                     (unsigned)__builtin_popcountll(close & taken);
-        }
-        brackets += (unsigned)__builtin_popcountll(any_open & taken) -
-                    (unsigned)__builtin_popcountll(any_close & taken);
-        if (UNLIKELY(letters & taken)) {
-            uint64_t starts = letters & ~(letters << 1 | letter_before) & taken;
-            if (!literals_are_fine(p, starts))
-                suspect = 1;
-        }
-        letter_before = letters >> 63;
-        suspect |= bad & taken;
-        /* keys that began in the last block and end in this one */
-        uint64_t crossing = last_open_quote & (quote << 52);
-        for (; UNLIKELY(crossing); crossing &= crossing - 1) {
-            bool is_fine = last_level == 1 ? take_hot_key(p - 64 + __builtin_ctzll(crossing), scan)
-                                           : last_level != LEVEL_VARIES;
-            suspect |= !is_fine;
-        }
-        for (key &= taken; key; key &= key - 1) {
-            uint64_t before = (key & -key) - 1;
-            unsigned here = level + (unsigned)__builtin_popcountll(open & before) -
-                            (unsigned)__builtin_popcountll(close & before);
-            if (here == 1 && UNLIKELY(!take_hot_key(p + __builtin_ctzll(key), scan)))
-                suspect = 1;
-        }
-        if (depth == 0) {
-            scan->end = p + 64 - __builtin_clzll(taken);
-            scan->is_suspect = suspect != 0 || brackets != 0;
-            return scan->end <= end;
-        }
-        last_open_quote = open_quote & ~low_bits(52);
-        last_level = UNLIKELY((open | close) & ~low_bits(52)) ? LEVEL_VARIES : depth;
-    }
-    return false;
-}
 
 /* -- values */
 
@@ -278,6 +67,16 @@ static inline uint64_t hash_text(const char *text, size_t size)
     return kino__chrome_hash_finish(sum, size);
 }
 
+/* Both may be read to the next 64 bytes. */
+static inline bool same_text(const char *a, const char *b, size_t size)
+{
+    size_t done = 0;
+    for (; UNLIKELY(size - done > 64); done += 64)
+        if (v_differ(a + done, b + done))
+            return false;
+    return (v_differ(a + done, b + done) & low_bits((unsigned)(size - done))) == 0;
+}
+
 static inline uint32_t intern(kino__chrome_worker *w, const char *text, size_t size,
                               uint64_t position)
 {
@@ -288,13 +87,7 @@ static inline uint32_t intern(kino__chrome_worker *w, const char *text, size_t s
         if (UNLIKELY(w->slots[i].tag != tag))
             continue;
         const kino__part_string *s = &w->part->strings.items[w->slots[i].id - 1];
-        if (UNLIKELY(s->size != size))
-            continue;
-        size_t done = 0;
-        while (done + 64 <= size && v_differ(text + done, s->text + done) == 0)
-            done += 64;
-        if (done + 64 > size &&
-            (v_differ(text + done, s->text + done) & low_bits((unsigned)(size - done))) == 0)
+        if (LIKELY(s->size == size && same_text(text, s->text, size)))
             return w->slots[i].id - 1;
     }
     w->string_position = position * 8;
@@ -356,7 +149,7 @@ typedef struct fast_event {
     const kino__layout_memory *track; /* NULL: look it up */
     uint32_t bind;
     uint32_t ts_size;
-    bool name_is_known;
+    uint32_t known_name; /* or KINO_NO_STRING */
 } fast_event;
 
 /* Reads a pid, the text behind it and a tid; step is the pid's. NULL when they do not match. */
@@ -426,18 +219,33 @@ take_track_and_time(const scan_keys *keys, const kino__layout *layout, const cha
     return p + steps[4].size;
 }
 
+/* The place behind a name, which is probably `guess`. NULL when the text ends first. */
+static inline const char *take_span_name(const scan_keys *keys, const kino__part *part,
+                                         uint32_t guess, const char *p, const char *end,
+                                         fast_event *e)
+{
+    e->name = p;
+    e->known_name = guess;
+    if (LIKELY(guess != KINO_NO_STRING)) {
+        const kino__part_string *s = &part->strings.items[guess];
+        if (LIKELY(s->size < (size_t)(end - p) && same_text(p, s->text, s->size) &&
+                   p[s->size] == '"'))
+            return p + s->size;
+        e->known_name = KINO_NO_STRING;
+    }
+    e->name_size = string_length(keys, p, end);
+    return UNLIKELY(e->name_size == SIZE_MAX) ? NULL : p + e->name_size;
+}
+
 /* Name, pid, tid, ts, dur, args: the place behind the event, or NULL when it does not match. */
-static inline const char *match_span(const scan_keys *keys, const kino__layout *layout,
-                                     const char *p, const char *end, fast_event *e)
+static inline const char *match_span(const scan_keys *keys, const kino__part *part,
+                                     const kino__layout *layout, uint32_t name_guess, const char *p,
+                                     const char *end, fast_event *e)
 {
     const kino__layout_step *steps = layout->steps;
-    p += steps[0].size;
-    e->name = p;
-    e->name_is_known = false;
-    e->name_size = string_length(keys, p, end);
-    if (UNLIKELY(e->name_size == SIZE_MAX))
+    p = take_span_name(keys, part, name_guess, p + steps[0].size, end, e);
+    if (UNLIKELY(!p))
         return NULL;
-    p += e->name_size;
     p = take_track_and_time(keys, layout, p, end, e);
     if (UNLIKELY(!p))
         return NULL;
@@ -467,9 +275,10 @@ static inline const char *take_name(const scan_keys *keys, const kino__layout *l
                                     const char *p, const char *end, fast_event *e)
 {
     e->name = p;
-    e->name_is_known = memory_matches(&layout->name, p);
-    if (LIKELY(e->name_is_known))
+    e->known_name = layout->name.value;
+    if (LIKELY(memory_matches(&layout->name, p)))
         return p + layout->name.size - 1;
+    e->known_name = KINO_NO_STRING;
     e->name_size = string_length(keys, p, end);
     return e->name_size == SIZE_MAX ? NULL : p + e->name_size;
 }
@@ -500,7 +309,7 @@ static const char *match_event(const scan_keys *keys, const kino__layout *layout
     e->bind = KINO__BIND_NONE;
     e->track = NULL;
     e->ts_size = 0;
-    e->name_is_known = false;
+    e->known_name = KINO_NO_STRING;
     for (const kino__layout_step *step = layout->steps;; step++) {
         if (!text_matches(step, p))
             return NULL;
@@ -592,43 +401,45 @@ static __attribute__((noinline)) uint32_t find_track(kino__chrome_worker *w, kin
     return track;
 }
 
-/* What phases B, E and M want beyond a record. */
-static __attribute__((noinline)) void keep_special(kino__chrome_worker *w,
-                                                   const kino__layout *layout, kino__record *r,
-                                                   uint64_t position, uint64_t size,
-                                                   int64_t min_before)
+/* What phases B, E and M want beyond a record: flags for it. */
+static __attribute__((noinline)) uint32_t keep_special(kino__chrome_worker *w,
+                                                       const kino__layout *layout,
+                                                       uint64_t position, uint64_t size,
+                                                       int64_t min_before)
 {
     if (layout->phase == 'M')
         w->part->min_ts = min_before;
     else
         w->part->has_pairs = true;
-    if (layout->phase == 'E') { /* the text of an end is written back with its pair */
-        r->flags |= KINO__FLAG_ODD;
-        w->number--;
-        kino__chrome_add_odd(w, KINO__ODD_TEXT, position, size - layout->tail);
-        w->number++;
-    }
+    if (layout->phase != 'E')
+        return 0;
+    /* the text of an end is written back with its pair */
+    kino__chrome_add_odd(w, KINO__ODD_TEXT, position, size - layout->tail);
+    return KINO__FLAG_ODD;
 }
 
 /* Enters a matched event. False when memory is out. */
-static inline bool keep_event(kino__chrome_worker *w, kino__layout *layout, fast_event *e,
-                              const char *start, const char *next)
+static inline bool keep_event(kino__chrome_worker *w, kino__layout *layout,
+                              kino__chrome_guess *guess, fast_event *e, const char *start,
+                              const char *next)
 {
     kino__part *part = w->part;
     uint64_t position = w->origin + (uint64_t)(start - w->base);
-    uint32_t name = KINO_NO_STRING, flags, track;
-    if (e->name_is_known) {
-        name = layout->name.value;
-    } else if (LIKELY(e->name)) {
+    uint32_t name = e->known_name, flags, track;
+    if (UNLIKELY(name == KINO_NO_STRING) && e->name) {
         name = intern(w, e->name, e->name_size, position);
         if (UNLIKELY(name == KINO_NO_STRING))
             return false;
         uint8_t damages = part->strings.items[name].damages;
         if (UNLIKELY(damages))
             kino__chrome_count_damages(w, damages, (size_t)(e->name - w->base));
-        else if (!layout->is_span) /* names of flows repeat, those of spans do not */
+        else if (!layout->is_span) /* names of flows repeat */
             remember(&layout->name, e->name, e->name_size + 1, name, 0);
+        guess->name = damages ? KINO_NO_STRING : name;
     }
+    uint32_t layout_index = (uint32_t)(layout - w->layouts);
+    guess->layout = layout_index;
+    w->history = (w->history << 4 ^ name ^ layout_index << 8) & 0xffff;
     if (LIKELY(e->track)) {
         track = e->track->value;
         flags = e->track->flags;
@@ -637,32 +448,31 @@ static inline bool keep_event(kino__chrome_worker *w, kino__layout *layout, fast
         if (UNLIKELY(track == UINT32_MAX))
             return false;
     }
-    if (UNLIKELY(w->record == w->record_end) && !kino__chrome_more_records(w))
-        return false;
-    kino__record *r = w->record++;
-    r->ts = e->ts;
-    r->dur = e->dur;
-    r->place = 0;
-    r->external = KINO__BIND_NONE;
+    uint64_t place = 0;
+    uint32_t external = KINO__BIND_NONE;
     if (e->args) {
-        r->place = kino__place(w->origin + (uint64_t)(e->args - w->base),
-                               (uint64_t)(e->scan.end - e->args));
-        r->external = e->scan.external;
+        place = kino__place(w->origin + (uint64_t)(e->args - w->base),
+                            (uint64_t)(e->scan.end - e->args));
+        external = e->scan.external;
         if (!kino__phase_has_id(layout->phase))
             e->bind = e->scan.bind;
     }
-    r->name = name;
-    r->bind = e->bind;
-    r->track = track;
-    r->number = w->number++;
-    r->kind = layout->kind | flags << 24; /* the flags are the highest byte */
     kino__chrome_count_track(w, track);
     layout->ts_size = e->ts_size;
     int64_t min_before = part->min_ts;
     part->min_ts = e->ts < min_before ? e->ts : min_before;
     if (UNLIKELY(layout->is_special))
-        keep_special(w, layout, r, position, (uint64_t)(next - start), min_before);
-    return true;
+        flags |= keep_special(w, layout, position, (uint64_t)(next - start), min_before);
+    const kino__record r = {.ts = e->ts,
+                            .dur = e->dur,
+                            .place = place,
+                            .name = name,
+                            .bind = e->bind,
+                            .external = external,
+                            .track = track,
+                            .kind = layout->kind | flags
+                                                       << 24}; /* the flags are the highest byte */
+    return kino__chrome_add_record(w, &r);
 }
 
 /* The layout whose first text may fit the event at p. */
@@ -677,31 +487,31 @@ static inline kino__layout *find_layout(kino__chrome_worker *w, const char *p)
 
 enum { PREFETCH_AHEAD = 2048, PREFETCH_LINES = 5 };
 
-/* Takes the event at p if a known layout fits: the place of the next one, or NULL. What came after
- * the last layout is tried first: when that is right, the processor need not wait for the tree. */
+/* Takes the event at p if a known layout fits: the place of the next one, or NULL. The guess is
+ * tried first: when it is right, the processor need not wait for the tree. */
 static inline const char *take_event(kino__chrome_worker *w, const scan_keys *keys, const char *p,
                                      const char *end, bool *failed)
 {
     for (int i = 0; i < PREFETCH_LINES; i++) /* hardware stops at the end of each page */
         __builtin_prefetch(p + PREFETCH_AHEAD + (ptrdiff_t)64 * i);
-    kino__layout *last = &w->layouts[w->layout_last];
-    kino__layout *layout = &w->layouts[last->next];
+    kino__chrome_guess *guess =
+        &w->guesses[w->history * UINT32_C(0x9e3779b1) >> (32 - KINO__GUESS_BITS)];
+    kino__layout *layout = &w->layouts[guess->layout];
     if (UNLIKELY(!text_matches(&layout->steps[0], p))) {
         layout = find_layout(w, p);
         if (!layout || !text_matches(&layout->steps[0], p))
             return NULL;
-        last->next = (uint32_t)(layout - w->layouts);
     }
     for (;;) {
         fast_event e;
-        const char *next = LIKELY(layout->is_span) ? match_span(keys, layout, p, end, &e)
-                           : layout->is_flow       ? match_flow(keys, layout, p, end, &e)
-                                                   : match_event(keys, layout, p, end, &e);
+        const char *next = LIKELY(layout->is_span)
+                               ? match_span(keys, w->part, layout, guess->name, p, end, &e)
+                           : layout->is_flow ? match_flow(keys, layout, p, end, &e)
+                                             : match_event(keys, layout, p, end, &e);
         /* an event follows (the padding behind the text is no brace): commas and ends are the slow
          * parser's */
         if (LIKELY(next && next < end && *next == '{')) {
-            w->layout_last = (uint32_t)(layout - w->layouts);
-            *failed = !keep_event(w, layout, &e, p, next);
+            *failed = !keep_event(w, layout, guess, &e, p, next);
             return next;
         }
         do {

@@ -66,7 +66,6 @@ typedef struct kino__layout {
     kino__layout_step steps[KINO__LAYOUT_STEPS];
     uint32_t step_count;
     int32_t same_start; /* another layout with the same first text, or -1 */
-    uint32_t next;      /* the layout that came after this one the last time */
     uint32_t ts_size;   /* the length of the last ts */
     union {             /* as in kino__record */
         struct {
@@ -96,6 +95,15 @@ typedef struct kino__layout_node {
 } kino__layout_node;
 enum { KINO__LAYOUT_NODES = 2 * KINO__LAYOUTS + 1 };
 
+/* What came after the same few events the last time. Programs repeat themselves, so the layout of
+ * the next event and its name are guessed from the names before it; a right guess saves the look-up
+ * of both, and the processor need not wait for the length of the name to go on. */
+typedef struct kino__chrome_guess {
+    uint32_t layout;
+    uint32_t name; /* a sound string of the part, or KINO_NO_STRING */
+} kino__chrome_guess;
+enum { KINO__GUESS_BITS = 11 };
+
 typedef struct kino__string_slot {
     uint32_t tag; /* high bits of the hash */
     uint32_t id;  /* + 1; 0 = empty */
@@ -109,8 +117,9 @@ typedef struct kino__chrome_worker {
     kino__layout layouts[KINO__LAYOUTS];
     uint32_t layout_count;
     uint32_t layout_victim; /* the next one to be replaced when there are too many */
-    uint32_t layout_last;   /* the one that matched last */
-    kino__layout_node nodes[KINO__LAYOUT_NODES]; /* 0 is the leaf for "none" */
+    kino__chrome_guess guesses[1 << KINO__GUESS_BITS]; /* by a hash of the history */
+    uint32_t history;                                  /* of the last events' names and layouts */
+    kino__layout_node nodes[KINO__LAYOUT_NODES];       /* 0 is the leaf for "none" */
     uint32_t tree_root, tree_depth;
     uint32_t hits, misses; /* in the current window; see kino__chrome_count_miss */
     uint32_t slow_for;     /* events to take slowly before guessing again */
@@ -126,8 +135,8 @@ typedef struct kino__chrome_worker {
     bool copies_strings; /* the text does not stay: names are copied */
     /* the piece being parsed */
     kino__ledger ledger;
-    uint32_t number;
-    kino__record *record, *record_end; /* room in the current block */
+    uint32_t run_first;  /* the first record of the current run */
+    uint32_t run_number; /* its number; that of each further one is one more */
     /* the text: base[offset] for offsets in [0, size); logical offset = origin + offset */
     const char *base;
     uint64_t origin;
@@ -175,8 +184,22 @@ void kino__chrome_worker_deinit(kino__chrome_worker *worker);
 /* Starts and ends a piece. */
 void kino__chrome_piece_begin(kino__chrome_worker *worker, kino__piece *piece);
 void kino__chrome_piece_end(kino__chrome_worker *worker, kino__piece *piece);
-/* More room for records; false when memory is out. */
-bool kino__chrome_more_records(kino__chrome_worker *worker);
+/* The number of the next element in its piece. */
+static inline uint32_t kino__chrome_number(const kino__chrome_worker *worker)
+{
+    return worker->run_number + (worker->part->records.count - worker->run_first);
+}
+/* Passes over the number of an element that is no event. */
+void kino__chrome_skip_number(kino__chrome_worker *worker);
+/* Enters an event under the next number; false when memory is out. */
+static inline bool kino__chrome_add_record(kino__chrome_worker *worker, const kino__record *record)
+{
+    kino__records *records = &worker->part->records;
+    if (__builtin_expect(records->count == records->capacity, 0) && !kino__part_grow(worker->part))
+        return false;
+    kino__records_add(records, record);
+    return true;
+}
 /* The string's number in the part. `text` lies in the worker's text. KINO_NO_STRING when memory is
  * out. */
 uint32_t kino__chrome_intern(kino__chrome_worker *worker, kino_str text, uint64_t hash);
@@ -187,6 +210,7 @@ uint32_t kino__chrome_track(kino__chrome_worker *worker, kino__label pid, kino__
 uint16_t kino__chrome_category(kino__chrome_worker *worker, kino_str text);
 /* Counts what is wrong with a name each time it is used. */
 void kino__chrome_count_damages(kino__chrome_worker *worker, uint8_t damages, size_t at);
+/* Keeps more about the next element. */
 void kino__chrome_add_odd(kino__chrome_worker *worker, kino__odd_kind kind, uint64_t a, uint64_t b);
 
 /* The hash of names: for each 64 bytes, zero padded, the sum of products of neighbouring 32-bit

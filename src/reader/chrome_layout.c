@@ -87,7 +87,6 @@ void kino__chrome_add_layout(kino__chrome_worker *w, kino__layout *layout)
     kino__chrome_forget(layout);
     uint32_t slot =
         w->layout_count < KINO__LAYOUTS ? w->layout_count++ : w->layout_victim++ % KINO__LAYOUTS;
-    layout->next = slot;
     w->layouts[slot] = *layout;
     kino__chrome_plant_tree(w);
 }

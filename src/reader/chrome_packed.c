@@ -20,7 +20,8 @@ enum {
     ROOM_BYTES = 64 << 10,
     BLOCKS = 8,
     RESTART_EVERY = 16 << 20,
-    EVENT_MAX = 64 << 20
+    EVENT_MAX = 64 << 20,
+    EVENT_BYTES = 18 /* compressed, of a small one: tells how many there may be */
 };
 
 typedef struct block {
@@ -31,7 +32,6 @@ typedef struct block {
 typedef struct feeder {
     kino__source *source;
     kino__packed_text *text;
-    kino__part *part; /* the parser's: its next block of records is made ready here */
     kino__progress *progress;
     block blocks[BLOCKS];
     uint64_t offset;       /* text made so far */
@@ -73,7 +73,6 @@ static void *feed(void *argument)
 {
     feeder *f = argument;
     for (;;) {
-        kino__part_prepare_block(f->part);
         pthread_mutex_lock(&f->lock);
         if (f->filled - f->taken >= AHEAD) {
             f->feeder_waits = true;
@@ -131,10 +130,10 @@ static void feeder_deinit(feeder *f)
         free(f->blocks[i].memory);
 }
 
-static kino_status feeder_init(feeder *f, kino__packed_text *text, kino__part *part, kino_str bytes,
+static kino_status feeder_init(feeder *f, kino__packed_text *text, kino_str bytes,
                                const kino__load_context *context, kino_error *err)
 {
-    *f = (feeder){.text = text, .part = part, .progress = context->progress};
+    *f = (feeder){.text = text, .progress = context->progress};
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->changed, NULL);
     for (int i = 0; i < BLOCKS; i++) {
@@ -238,7 +237,7 @@ static kino_status give_up_event(window *win, size_t *at, kino_error *err)
     enum { OVERLAP = 256 }; /* a start may lie across the end of the text */
     kino__chrome_worker *w = win->worker;
     kino__ledger_add(&w->ledger, KINO__DAMAGE_BROKEN_EVENT, w->origin + *at);
-    w->number++;
+    kino__chrome_skip_number(w);
     w->owes_comma = false;
     size_t from = *at + 1;
     for (;;) {
@@ -355,8 +354,9 @@ kino_status kino__chrome_load_packed(kino__file *file, const kino__load_context 
     kino_status st =
         worker ? kino__chrome_worker_init(worker, &part, 0, err) : kino__fail_nomem(err);
     if (st == KINO_OK)
-        st = feeder_init(&f, text, &part, bytes, context, err);
+        st = feeder_init(&f, text, bytes, context, err);
     if (st == KINO_OK) {
+        (void)kino__part_reserve(&part, bytes.size / EVENT_BYTES); /* without: it will grow */
         worker->retry_budget = KINO__CHROME_RETRY_BYTES;
         window win = {.feeder = &f, .worker = worker};
         st = load_stream(&win, context, trace, err);

@@ -381,14 +381,14 @@ static bool keep(kino__chrome_worker *w, slow_event *e)
     bool is_odd = e->has_unknown;
     if (ph->kind != STRING || ph->size != 1 || ph->text[0] <= ' ' || ph->text[0] == 0x7f) {
         kino__ledger_add(&w->ledger, KINO__DAMAGE_NO_PHASE, kino__chrome_offset(w, e->start));
-        w->number++;
+        kino__chrome_skip_number(w);
         return true;
     }
     r.phase = (uint8_t)ph->text[0];
     bool has_time = read_time(&e->values[TS], &r.ts, &is_odd);
     if (!has_time && r.phase != 'M') {
         kino__ledger_add(&w->ledger, KINO__DAMAGE_NO_TIME, kino__chrome_offset(w, e->start));
-        w->number++;
+        kino__chrome_skip_number(w);
         return true;
     }
     if (!has_time && e->values[TS].kind != ABSENT)
@@ -413,10 +413,8 @@ static bool keep(kino__chrome_worker *w, slow_event *e)
         kino__chrome_add_odd(w, KINO__ODD_TEXT, kino__chrome_offset(w, e->start),
                              (uint64_t)(e->end - e->start));
     }
-    if (w->part->failed || (w->record == w->record_end && !kino__chrome_more_records(w)))
+    if (w->part->failed || !kino__chrome_add_record(w, &r))
         return false;
-    r.number = w->number++;
-    *w->record++ = r;
     kino__chrome_count_track(w, r.track);
     e->is_kept = true;
     if (r.phase != 'M' && r.ts < w->part->min_ts)
@@ -455,11 +453,12 @@ static bool learnable_value(member m, const value *v, uint32_t *op)
 
 /* The text between two values is constant as long as this event's kind is: make a layout of it.
  * `next` is where the next event starts. */
-static void learn(kino__chrome_worker *w, const slow_event *e, const char *next,
-                  const kino__record *r)
+static void learn(kino__chrome_worker *w, const slow_event *e, const char *next)
 {
-    if (e->is_odd || e->damage_count || e->order_count > KINO__LAYOUT_STEPS || r->phase == 'M' ||
-        r->category == KINO__CATEGORY_MANY || e->values[PID].kind == ABSENT ||
+    const kino__records *records = &w->part->records;
+    const kino__record r = {.kind = records->kind[records->count - 1]};
+    if (e->is_odd || e->damage_count || e->order_count > KINO__LAYOUT_STEPS || r.phase == 'M' ||
+        r.category == KINO__CATEGORY_MANY || e->values[PID].kind == ABSENT ||
         e->values[TID].kind == ABSENT)
         return;
     kino__layout layout = {0};
@@ -478,11 +477,11 @@ static void learn(kino__chrome_worker *w, const slow_event *e, const char *next,
     }
     if (!kino__chrome_add_step(&layout, from, next, KINO__OP_END))
         return;
-    if (e->values[ID].kind != ABSENT && !kino__phase_has_id(r->phase))
+    if (e->values[ID].kind != ABSENT && !kino__phase_has_id(r.phase))
         return;
-    layout.category = r->category;
-    layout.phase = r->phase;
-    layout.flags = r->flags & (KINO__FLAG_BP | KINO__FLAG_SCOPE);
+    layout.category = r.category;
+    layout.phase = r.phase;
+    layout.flags = r.flags & (KINO__FLAG_BP | KINO__FLAG_SCOPE);
     layout.tail = (uint8_t)(next - e->end);
     kino__chrome_add_layout(w, &layout);
 }
@@ -638,7 +637,7 @@ static kino__chrome_step cut_event(kino__chrome_worker *w, slow_event *e, size_t
     } else {
         kino__damage damage = next < w->size ? KINO__DAMAGE_BROKEN_EVENT : KINO__DAMAGE_TRUNCATED;
         kino__ledger_add(&w->ledger, damage, w->origin + start);
-        w->number++;
+        kino__chrome_skip_number(w);
     }
     *at = next;
     return KINO__STEP_EVENT;
@@ -709,7 +708,7 @@ static kino__chrome_step take_object(kino__chrome_worker *w, size_t *at)
     kino__chrome_step between = finish_element(w, e.end, at);
     bool is_followed = between == KINO__STEP_EVENT && !w->owes_comma && w->base[*at] == '{';
     if (is_followed && e.is_kept && has_one_comma(e.end, w->base + *at))
-        learn(w, &e, w->base + *at, w->record - 1);
+        learn(w, &e, w->base + *at);
     return between;
 }
 
@@ -732,7 +731,7 @@ static kino__chrome_step take_other(kino__chrome_worker *w, size_t *at)
         return KINO__STEP_EVENT;
     }
     kino__ledger_add(&w->ledger, KINO__DAMAGE_NOT_AN_EVENT, w->origin + *at);
-    w->number++;
+    kino__chrome_skip_number(w);
     return finish_element(w, stop, at);
 }
 

@@ -22,6 +22,8 @@ kino_status kino__chrome_worker_init(kino__chrome_worker *w, kino__part *part, u
     w->part_index = index;
     w->last_track = UINT32_MAX;
     w->no_sign_from = SIZE_MAX;
+    for (size_t i = 0; i < sizeof w->guesses / sizeof *w->guesses; i++)
+        w->guesses[i].name = KINO_NO_STRING;
     kino__chrome_plant_tree(w);
     kino__map_init(&w->tracks, NULL);
     w->slots = calloc(FIRST_SLOTS, sizeof *w->slots);
@@ -58,36 +60,26 @@ uint64_t kino__chrome_hash(const char *text, size_t size)
 
 /* -- records */
 
+/* Ends the current run, and begins one with the record and the number that come next. */
 static void close_run(kino__chrome_worker *w)
 {
     kino__part *part = w->part;
-    if (!w->record || part->blocks.count == 0)
-        return;
-    uint32_t block_index = (uint32_t)part->blocks.count - 1;
-    kino__record_block *block = &part->blocks.items[block_index];
-    uint32_t used = (uint32_t)(w->record - block->records);
-    if (used > block->used) {
+    uint32_t count = part->records.count - w->run_first;
+    if (count) {
         kino__record_run *run = kino__vec_add(&part->runs);
         if (run)
-            *run = (kino__record_run){block_index, block->used, used - block->used};
+            *run = (kino__record_run){w->run_first, count, w->run_number};
         else
             part->failed = true;
-        block->used = used;
-        /* read after the join */
-        atomic_fetch_add_explicit(&block->open_runs, 1, memory_order_relaxed);
     }
-    w->record = w->record_end = NULL;
+    w->run_number += count;
+    w->run_first += count;
 }
 
-bool kino__chrome_more_records(kino__chrome_worker *w)
+void kino__chrome_skip_number(kino__chrome_worker *w)
 {
     close_run(w);
-    kino__record_block *block = kino__part_block(w->part);
-    if (!block)
-        return false;
-    w->record = block->records + block->used;
-    w->record_end = block->records + KINO__BLOCK_RECORDS;
-    return true;
+    w->run_number++;
 }
 
 void kino__chrome_piece_begin(kino__chrome_worker *w, kino__piece *piece)
@@ -96,7 +88,8 @@ void kino__chrome_piece_begin(kino__chrome_worker *w, kino__piece *piece)
                            .first_run = (uint32_t)w->part->runs.count,
                            .first_odd = (uint32_t)w->part->odd.count};
     memset(&w->ledger, 0, sizeof w->ledger);
-    w->number = 0;
+    w->run_first = w->part->records.count;
+    w->run_number = 0;
 }
 
 void kino__chrome_piece_end(kino__chrome_worker *w, kino__piece *piece)
@@ -104,7 +97,7 @@ void kino__chrome_piece_end(kino__chrome_worker *w, kino__piece *piece)
     close_run(w);
     piece->run_count = (uint32_t)w->part->runs.count - piece->first_run;
     piece->odd_count = (uint32_t)w->part->odd.count - piece->first_odd;
-    piece->number_count = w->number;
+    piece->number_count = w->run_number;
     piece->ledger = w->ledger;
     piece->first_count = (uint32_t)w->part->counts.count;
     piece->count_count = (uint32_t)w->touched_count;
@@ -123,7 +116,7 @@ void kino__chrome_add_odd(kino__chrome_worker *w, kino__odd_kind kind, uint64_t 
 {
     kino__odd *odd = kino__vec_add(&w->part->odd);
     if (odd)
-        *odd = (kino__odd){w->number, (uint32_t)kind, a, b};
+        *odd = (kino__odd){kino__chrome_number(w), (uint32_t)kind, a, b};
     else
         w->part->failed = true;
 }

@@ -16,10 +16,7 @@ void kino__part_init(kino__part *part)
 
 void kino__part_deinit(kino__part *part)
 {
-    for (size_t i = 0; i < part->blocks.count; i++)
-        kino__pages_free(part->blocks.items[i].records, KINO__BLOCK_BYTES);
-    kino__pages_free(atomic_load_explicit(&part->spare, memory_order_acquire), KINO__BLOCK_BYTES);
-    kino__vec_deinit(&part->blocks);
+    kino__pages_free(part->records.memory, part->records.size);
     kino__vec_deinit(&part->runs);
     kino__vec_deinit(&part->tracks);
     kino__vec_deinit(&part->counts);
@@ -29,36 +26,72 @@ void kino__part_deinit(kino__part *part)
     kino__arena_deinit(&part->arena);
 }
 
-void kino__part_prepare_block(kino__part *part)
+/* -- records */
+
+/* Columns that all start at the same place of a page would fight for the same lines of the first
+ * cache: the capacity is no multiple of 512, but one cache line of each column more. */
+static uint32_t spread_capacity(uint64_t wish)
 {
-    if (atomic_load_explicit(&part->spare, memory_order_relaxed))
-        return;
-    kino__record *records = kino__pages_new(KINO__BLOCK_BYTES);
-    for (size_t at = 0; records && at < KINO__BLOCK_BYTES; at += 4096)
-        ((volatile char *)records)[at] = 0; /* first touch */
-    atomic_store_explicit(&part->spare, records, memory_order_release);
+    uint64_t rounded = (wish + 511) / 512 * 512 + 64;
+    return rounded < KINO_NO_ROW ? (uint32_t)rounded : KINO_NO_ROW / 64 * 64;
 }
 
-kino__record_block *kino__part_block(kino__part *part)
+static bool records_new(kino__records *r, uint32_t capacity)
 {
-    if (part->blocks.count) {
-        kino__record_block *last = &part->blocks.items[part->blocks.count - 1];
-        if (last->used < KINO__BLOCK_RECORDS)
-            return last;
-    }
-    kino__record *records = atomic_exchange_explicit(&part->spare, NULL, memory_order_acquire);
-    if (!records)
-        records = kino__pages_new(KINO__BLOCK_BYTES);
-    kino__record_block *block = records ? kino__vec_add(&part->blocks) : NULL;
-    if (!block) {
-        kino__pages_free(records, KINO__BLOCK_BYTES);
-        part->failed = true;
-        return NULL;
-    }
-    block->records = records;
-    block->used = 0;
-    atomic_init(&block->open_runs, 0);
-    return block;
+    size_t n = capacity;
+    size_t size = n * KINO__RECORD_BYTES;
+    size_t page = size >= KINO__HUGE_PAGE ? KINO__HUGE_PAGE : KINO__SMALL_PAGE;
+    *r = (kino__records){.size = kino__whole_pages(size, page), .capacity = capacity};
+    char *p = r->memory = kino__pages_new(r->size);
+    if (!p)
+        return false;
+    r->ts = (int64_t *)(void *)(p += n * KINO__RECORD_GAP);
+    r->dur = (int64_t *)(void *)(p += n * sizeof *r->ts);
+    r->place = (uint64_t *)(void *)(p += n * sizeof *r->dur);
+    r->name = (uint32_t *)(void *)(p += n * sizeof *r->place);
+    r->bind = (uint32_t *)(void *)(p += n * sizeof *r->name);
+    r->external = (uint32_t *)(void *)(p += n * sizeof *r->bind);
+    r->kind = (uint32_t *)(void *)(p += n * sizeof *r->external);
+    r->track = (uint32_t *)(void *)(p + n * sizeof *r->kind);
+    return true;
+}
+
+static void copy_records(kino__records *to, const kino__records *from)
+{
+    size_t n = to->count = from->count;
+    memcpy(to->ts, from->ts, n * sizeof *to->ts);
+    memcpy(to->dur, from->dur, n * sizeof *to->dur);
+    memcpy(to->place, from->place, n * sizeof *to->place);
+    memcpy(to->name, from->name, n * sizeof *to->name);
+    memcpy(to->bind, from->bind, n * sizeof *to->bind);
+    memcpy(to->external, from->external, n * sizeof *to->external);
+    memcpy(to->kind, from->kind, n * sizeof *to->kind);
+    memcpy(to->track, from->track, n * sizeof *to->track);
+}
+
+bool kino__part_reserve(kino__part *part, uint64_t capacity)
+{
+    kino__records *records = &part->records, larger;
+    if (capacity <= records->capacity)
+        return true;
+    uint32_t spread = spread_capacity(capacity);
+    if (spread <= records->capacity || !records_new(&larger, spread))
+        return false;
+    if (records->count)
+        copy_records(&larger, records);
+    kino__pages_free(records->memory, records->size);
+    *records = larger;
+    return true;
+}
+
+bool kino__part_grow(kino__part *part)
+{
+    enum { FIRST_RECORDS = 4096 };
+    uint64_t capacity = part->records.capacity;
+    if (kino__part_reserve(part, capacity ? capacity + capacity / 2 : FIRST_RECORDS))
+        return true;
+    part->failed = true;
+    return false;
 }
 
 /* -- strings */
@@ -257,22 +290,24 @@ static bool use_label(kino__join *join, uint32_t part, const kino__label *label)
 }
 
 /* In the order in which one worker would have met them. */
-static bool use_record(kino__join *join, uint32_t p, const kino__record *r, kino__map *tracks)
+static bool use_record(kino__join *join, uint32_t p, uint32_t i, kino__map *tracks)
 {
     const kino__part *part = &join->build->parts[p];
-    size_t own = (size_t)r->category - KINO__CATEGORY_COUNT;
-    const kino__part_track *track = &part->tracks.items[r->track];
-    uint32_t *id = &join->maps[p].tracks[r->track];
-    if (r->phase != 'M' && r->ts < join->min_ts)
-        join->min_ts = r->ts;
-    if (r->name != KINO_NO_STRING && !use_string(join, p, r->name))
+    const kino__records *r = &part->records;
+    kino__record kind = {.kind = r->kind[i]};
+    size_t own = (size_t)kind.category - KINO__CATEGORY_COUNT;
+    const kino__part_track *track = &part->tracks.items[r->track[i]];
+    uint32_t *id = &join->maps[p].tracks[r->track[i]];
+    if (kind.phase != 'M' && r->ts[i] < join->min_ts)
+        join->min_ts = r->ts[i];
+    if (r->name[i] != KINO_NO_STRING && !use_string(join, p, r->name[i]))
         return false;
-    if (r->category >= KINO__CATEGORY_COUNT && own < part->own_categories.count &&
+    if (kind.category >= KINO__CATEGORY_COUNT && own < part->own_categories.count &&
         !use_string(join, p, part->own_categories.items[own]))
         return false;
     if (*id == UINT32_MAX && (!use_label(join, p, &track->pid) || !use_label(join, p, &track->tid)))
         return false;
-    if (r->flags & KINO__FLAG_ID_TEXT && !use_string(join, p, r->bind))
+    if (kind.flags & KINO__FLAG_ID_TEXT && !use_string(join, p, r->bind[i]))
         return false;
     if (*id == UINT32_MAX)
         *id = find_track(join, tracks, global_label(join, p, track->pid),
@@ -296,7 +331,7 @@ static kino_status merge_by_use(kino__join *join, kino_error *err)
         const kino__join_run *run = &join->runs[i];
         assert(run->part < join->build->part_count);
         for (uint32_t k = 0; ok && k < run->count; k++)
-            ok = use_record(join, run->part, &run->records[k], &tracks);
+            ok = use_record(join, run->part, run->first + k, &tracks);
     }
     kino__map_deinit(&tracks);
     return ok ? KINO_OK : kino__fail_nomem(err);
@@ -320,13 +355,12 @@ static kino_status list_runs(kino__join *join, kino_error *err)
         kino__part *part = &build->parts[piece->part];
         for (uint32_t k = 0; k < piece->run_count; k++) {
             const kino__record_run *run = &part->runs.items[piece->first_run + k];
-            kino__record_block *block = &part->blocks.items[run->block];
-            join->runs[join->run_count++] = (kino__join_run){.records = block->records + run->first,
-                                                             .block = block,
-                                                             .count = run->count,
-                                                             .number_base = (uint32_t)number,
-                                                             .part = piece->part,
-                                                             .first_event = events};
+            join->runs[join->run_count++] =
+                (kino__join_run){.part = piece->part,
+                                 .first = run->first,
+                                 .count = run->count,
+                                 .number = (uint32_t)number + run->number,
+                                 .first_event = events};
             events += run->count;
         }
         join->piece_ends[i] = join->run_count;

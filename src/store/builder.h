@@ -1,23 +1,30 @@
 /* builder.h - from the records of a reader's workers to the sorted columns of a trace.
  *
- * Each worker fills a kino__part: its own strings, tracks and odd list, and records in blocks.
- * Workers take pieces of the input in increasing order; a piece's records are one or more runs. The
- * join puts the runs in file order, gives strings and tracks numbers by first appearance (so the
- * result does not depend on the number of workers), scatters the records into columns by track, and
- * sorts the tracks that are not yet in order.
+ * Each worker fills a kino__part: its own strings, tracks and odd list, and its records. Workers
+ * take pieces of the input in increasing order; a piece's records are one or more runs. The join
+ * puts the runs in file order, gives strings and tracks numbers by first appearance (so the result
+ * does not depend on the number of workers), finds the row of every record by track and start, and
+ * moves column after column to its rows.
  *
- *   worker 0   [run piece 0][run piece 2] ...      records: 48 bytes, in blocks of 2 MiB
- *   worker 1   [run piece 1][run piece 3] ...      a block is given back as soon as it is scattered
+ * Fresh memory is a large part of the time of a load (the kernel clears each page), so the records
+ * of a part are columns already, one behind the other in one area, with a gap of eight bytes a
+ * record in front:
  *
- * Cost: one pass over the records; sorting is a merge of natural runs, linear on ordered input. */
+ *   worker       | gap | ts  | dur |place| name bind external kind track |
+ *   trace        | ts  | dur |place| name number bind external category phase flags |
+ *
+ * When there is one part, each column moves into the gap that the one before has left, and the area
+ * becomes the trace's: 52 bytes a record are touched, where records and columns apart would be 88.
+ * Several parts move to an area of its own, and what was moved is given back column by column.
+ *
+ * Cost: one pass over each column; sorting is a merge of natural runs, linear on ordered input. */
 #ifndef KINO__STORE_BUILDER_H
 #define KINO__STORE_BUILDER_H
-
-#include <stdatomic.h>
 
 #include "base/thread.h"
 #include "store/trace.h"
 
+/* One event as a reader hands it over. */
 typedef struct kino__record {
     int64_t ts; /* ns on the file's clock (base not added), or KINO_NO_TIME */
     int64_t dur;
@@ -25,36 +32,33 @@ typedef struct kino__record {
     uint32_t name; /* string of the part, or KINO_NO_STRING */
     uint32_t bind;
     uint32_t external;
-    uint32_t track;  /* of the part */
-    uint32_t number; /* within its piece */
+    uint32_t track; /* of the part */
     union {
         struct {
             uint16_t category;
             uint8_t phase;
             uint8_t flags;
         };
-        uint32_t kind; /* the three at once: one store that aliases nothing */
+        uint32_t kind; /* the three at once */
     };
 } kino__record;
-_Static_assert(sizeof(kino__record) == 48, "a record is 48 bytes");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "`kind` has the flags in its highest byte");
 
-enum {
-    KINO__BLOCK_BYTES = 2 << 20, /* a huge page */
-    KINO__BLOCK_RECORDS = KINO__BLOCK_BYTES / sizeof(kino__record)
-};
+/* The records of a part, a column for each member. */
+typedef struct kino__records {
+    void *memory; /* the gap, then the columns, in this order; NULL: none yet, or the trace's now */
+    size_t size;
+    uint32_t count, capacity;
+    int64_t *ts, *dur;
+    uint64_t *place;
+    uint32_t *name, *bind, *external, *kind, *track;
+} kino__records;
 
-typedef struct kino__record_block {
-    kino__record *records; /* KINO__BLOCK_RECORDS of them; NULL once given back */
-    uint32_t used;
-    atomic_uint open_runs; /* runs not yet scattered; the last one gives the block back */
-} kino__record_block;
-
+/* Records that follow each other, as their events do in the file. */
 typedef struct kino__record_run {
-    uint32_t block;
-    uint32_t first;
-    uint32_t count;
+    uint32_t first, count; /* in the part's records */
+    uint32_t number;       /* of the first one, within its piece */
 } kino__record_run;
 
 typedef struct kino__part_track {
@@ -91,10 +95,7 @@ typedef struct kino__track_count {
 } kino__track_count;
 
 typedef struct kino__part {
-    /* a block that another thread has made and touched, or NULL: release when it is put there,
-     * acquire when it is taken */
-    _Atomic(kino__record *) spare;
-    KINO__VEC(kino__record_block) blocks;
+    kino__records records;
     KINO__VEC(kino__record_run) runs;
     KINO__VEC(kino__part_track) tracks;
     KINO__VEC(kino__track_count) counts;
@@ -111,11 +112,27 @@ typedef struct kino__part {
 void kino__part_init(kino__part *part);
 void kino__part_deinit(kino__part *part);
 
-/* A block with room for at least one record; NULL (and failed) when memory is out. */
-kino__record_block *kino__part_block(kino__part *part);
+/* Room for `capacity` records in all; false when there is none. A good guess of their final number
+ * saves time: a part that grows copies its records, and one much too large wastes the ends of
+ * pages. */
+bool kino__part_reserve(kino__part *part, uint64_t capacity);
 
-/* Makes the next block ready, so that the worker need not wait for fresh memory. Another thread. */
-void kino__part_prepare_block(kino__part *part);
+/* Room for more; false (and failed) when memory is out. */
+bool kino__part_grow(kino__part *part);
+
+/* Adds a record; there is room. */
+static inline void kino__records_add(kino__records *records, const kino__record *r)
+{
+    uint32_t i = records->count++;
+    records->ts[i] = r->ts;
+    records->dur[i] = r->dur;
+    records->place[i] = r->place;
+    records->name[i] = r->name;
+    records->bind[i] = r->bind;
+    records->external[i] = r->external;
+    records->kind[i] = r->kind;
+    records->track[i] = r->track;
+}
 
 /* Resolves a raw string into the buffer (escapes, bad bytes). */
 typedef void (*kino__resolve_string)(kino_str raw, kino__buffer *out);
@@ -132,8 +149,7 @@ typedef struct kino__build {
 } kino__build;
 
 /* Fills the trace's columns, strings, tracks, odd list, ledger, origin. trace->base_ns is set
- * before. Record blocks are given back as they are used up; the parts themselves stay the
- * caller's. */
+ * before. The parts' records are used up; the parts themselves stay the caller's. */
 KINO_NODISCARD kino_status kino__trace_build(kino__trace *trace, kino__build *build,
                                              kino_error *err);
 

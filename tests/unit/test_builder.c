@@ -7,7 +7,9 @@
 #include "unit/chrome_load.h"
 #include "unit/fixture.h"
 
-enum { EVENTS = 3000, NAMES = 40, TRACKS = 7, PER_PIECE = 100 };
+/* AMPLE: so much room that the columns of a part lie in several huge pages */
+enum { AMPLE = 150000 };
+enum { EVENTS = 30000, NAMES = 40, TRACKS = 7, PER_PIECE = 1000, FIRST_RUN = 300, SKIPPED = 2 };
 
 typedef struct event {
     int64_t ts, dur;
@@ -68,39 +70,47 @@ static uint32_t part_track(worker *w, unsigned track, uint64_t position)
     return w->tracks[track] - 1;
 }
 
-static void add_record(worker *w, const event *e, uint64_t position, uint32_t number)
+static void add_record(worker *w, const event *e, uint64_t position)
 {
-    kino__record_block *block = kino__part_block(&w->part);
-    REQUIRE(block != NULL);
-    block->records[block->used++] = (kino__record){.ts = e->ts,
-                                                   .dur = e->dur,
-                                                   .name = part_string(w, e->name, position),
-                                                   .bind = KINO__BIND_NONE,
-                                                   .external = KINO__BIND_NONE,
-                                                   .track = part_track(w, e->track, position),
-                                                   .number = number,
-                                                   .category = KINO__CATEGORY_CPU_OP,
-                                                   .phase = (uint8_t)e->phase};
+    kino__records *records = &w->part.records;
+    REQUIRE(records->count < records->capacity || kino__part_grow(&w->part));
+    const kino__record r = {.ts = e->ts,
+                            .dur = e->dur,
+                            .place = position + 1,
+                            .name = part_string(w, e->name, position),
+                            .bind = (uint32_t)position + 2,
+                            .external = (uint32_t)position + 3,
+                            .track = part_track(w, e->track, position),
+                            .category = KINO__CATEGORY_CPU_OP,
+                            .phase = (uint8_t)e->phase,
+                            .flags = position % 3 ? KINO__FLAG_BP : 0};
+    kino__records_add(records, &r);
     if (e->phase != 'M' && e->ts < w->part.min_ts)
         w->part.min_ts = e->ts;
 }
 
+static void add_run(worker *w, uint32_t count, uint32_t number)
+{
+    kino__record_run *run = kino__vec_add(&w->part.runs);
+    REQUIRE(run != NULL);
+    *run = (kino__record_run){w->part.records.count, count, number};
+}
+
+/* A piece has two runs: what would be in the middle was skipped. */
 static void fill_piece(worker *w, uint32_t index, kino__piece *piece, const event *events,
                        int first, int count)
 {
-    kino__record_block *block = kino__part_block(&w->part);
-    REQUIRE(block != NULL);
-    REQUIRE(block->used + (uint32_t)count <= KINO__BLOCK_RECORDS);
-    kino__record_run *run = kino__vec_add(&w->part.runs);
-    REQUIRE(run != NULL);
-    *run = (kino__record_run){(uint32_t)w->part.blocks.count - 1, block->used, (uint32_t)count};
-    atomic_fetch_add(&block->open_runs, 1);
     *piece = (kino__piece){.part = index,
-                           .first_run = (uint32_t)w->part.runs.count - 1,
-                           .run_count = 1,
-                           .number_count = (uint32_t)count};
-    for (int i = 0; i < count; i++)
-        add_record(w, &events[first + i], (uint64_t)(first + i) * 100, (uint32_t)i);
+                           .first_run = (uint32_t)w->part.runs.count,
+                           .run_count = 2,
+                           .number_count = PER_PIECE + SKIPPED};
+    for (int i = 0; i < count; i++) {
+        if (i == 0)
+            add_run(w, FIRST_RUN, 0);
+        if (i == FIRST_RUN)
+            add_run(w, (uint32_t)(count - FIRST_RUN), FIRST_RUN + SKIPPED);
+        add_record(w, &events[first + i], (uint64_t)(first + i) * 100);
+    }
     piece->first_count = (uint32_t)w->part.counts.count;
     for (unsigned track = 0; track < TRACKS; track++) {
         uint32_t records = 0;
@@ -123,10 +133,13 @@ static kino__trace *build(const event *events, size_t workers, uint64_t seed, bo
     worker *all = calloc(workers, sizeof *all);
     kino__part *parts = calloc(workers, sizeof *parts);
     REQUIRE(all && parts);
-    for (size_t i = 0; i < workers; i++)
+    for (size_t i = 0; i < workers; i++) {
         kino__part_init(&all[i].part);
+        if (seed % 2) /* else they grow */
+            REQUIRE(kino__part_reserve(&all[i].part, AMPLE));
+    }
     kino__piece pieces[EVENTS / PER_PIECE];
-    event lies[PER_PIECE];
+    static event lies[PER_PIECE];
     for (int p = 0; p < EVENTS / PER_PIECE; p++) {
         uint32_t who = fixture_random_below(&random, (uint32_t)workers);
         if (wrong && fixture_random_below(&random, 3) == 0) {
@@ -165,7 +178,7 @@ static kino__trace *build(const event *events, size_t workers, uint64_t seed, bo
 
 typedef struct sorted {
     event e;
-    uint32_t number, track;
+    uint32_t index, number, track;
 } sorted;
 
 static int compare_rows(const void *a, const void *b)
@@ -191,7 +204,8 @@ static void check_trace(const kino__trace *trace, const event *events)
             t++;
         if (t == track_count)
             seen_tracks[track_count++] = events[i].track;
-        want[i] = (sorted){events[i], i, t};
+        uint32_t skipped = i / PER_PIECE * SKIPPED + (i % PER_PIECE >= FIRST_RUN ? SKIPPED : 0);
+        want[i] = (sorted){events[i], i, i + skipped, t};
         if (events[i].phase != 'M' && events[i].ts < origin)
             origin = events[i].ts;
     }
@@ -210,6 +224,12 @@ static void check_trace(const kino__trace *trace, const event *events)
         held &= CHECK_EQ(trace->dur[row], want[row].e.dur);
         held &= CHECK_STR(kino__trace_string(trace, trace->name[row]), name);
         held &= CHECK_EQ(kino__trace_track_of(trace, row), want[row].track);
+        held &= CHECK_EQ(trace->place[row], want[row].index * 100 + 1);
+        held &= CHECK_EQ(trace->bind[row], want[row].index * 100 + 2);
+        held &= CHECK_EQ(trace->external[row], want[row].index * 100 + 3);
+        held &= CHECK_EQ(trace->category[row], KINO__CATEGORY_CPU_OP);
+        held &= CHECK_EQ(trace->phase[row], want[row].e.phase);
+        held &= CHECK_EQ(trace->flags[row], want[row].index * 100 % 3 ? KINO__FLAG_BP : 0);
         if (!held)
             break;
     }

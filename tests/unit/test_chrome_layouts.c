@@ -489,6 +489,57 @@ TEST(names_of_any_length_and_escapes_are_read)
     kino__trace_free(trace);
 }
 
+/* Names come in a round, so that the next one is guessed; now and then another takes its place: one
+ * that the guess is the start of, one that starts the guess, one that differs in the last byte. */
+TEST(names_that_are_guessed_wrong_are_read_right)
+{
+#define SIXTY_THREE "012345678901234567890123456789012345678901234567890123456789012"
+    static const struct {
+        const char *raw, *name;
+    } names[] = {
+        {"gemm", "gemm"},
+        {"gemm_nt", "gemm_nt"},
+        {"gem", "gem"},
+        {"", ""},
+        {SIXTY_THREE "a", SIXTY_THREE "a"},
+        {SIXTY_THREE "b", SIXTY_THREE "b"},
+        {SIXTY_THREE "ab", SIXTY_THREE "ab"},
+        {SIXTY_THREE SIXTY_THREE "ab", SIXTY_THREE SIXTY_THREE "ab"},
+        {SIXTY_THREE SIXTY_THREE "ac", SIXTY_THREE SIXTY_THREE "ac"},
+        {"q\\\"", "q\""},
+        {"q\\\\", "q\\"},
+        {"bad\1", "bad\1"},
+    };
+#undef SIXTY_THREE
+    enum { NAMES = sizeof names / sizeof *names, BAD = NAMES - 1, EVENTS = 600 };
+    uint32_t used[EVENTS];
+    size_t bad_count = 0, bad_first = 0;
+    kino__buffer text = {0};
+    kino__buffer_printf(&text, "[");
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        used[i] = (i % 7 == 6 ? i + 1 : i % 11 == 10 ? i + NAMES - 1 : i) % NAMES;
+        kino__buffer_printf(&text, "%s{\"ph\":\"X\",\"name\":\"", i ? "," : "");
+        if (used[i] == BAD && bad_count++ == 0)
+            bad_first = text.size;
+        kino__buffer_printf(
+            &text, "%s\",\"pid\":1,\"tid\":1,\"ts\":%u,\"dur\":1,\"args\":{\"correlation\":%u}}",
+            names[used[i]].raw, i, i);
+    }
+    kino__buffer_printf(&text, "]");
+    kino__trace *trace = chrome_load(kino__buffer_str(&text));
+    REQUIRE_EQ(trace->event_count, EVENTS);
+    for (uint32_t i = 0; i < EVENTS; i++) {
+        CHECK_STR(chrome_name(trace, i), names[used[i]].name);
+        CHECK_EQ(kino__trace_correlation(trace, i), i);
+    }
+    CHECK_EQ(kino__string_pool_count(&trace->strings), NAMES);
+    char want[64];
+    (void)snprintf(want, sizeof want, "control_character %zu @%zu", bad_count, bad_first);
+    CHECK_LEDGER(trace, want);
+    kino__trace_free(trace);
+    kino__buffer_deinit(&text);
+}
+
 TEST(many_layouts_and_categories_in_one_file)
 {
     kino__buffer text = {0};
