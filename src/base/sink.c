@@ -3,12 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/output_file.h"
 
 typedef struct memory_sink {
     kino__sink sink;
@@ -45,8 +44,8 @@ typedef struct file_sink {
     kino__sink sink;
     int fd;
     bool owns_fd;
-    char *path;      /* final name, or the label of a descriptor */
-    char *temporary; /* NULL when written directly */
+    char *path;             /* for messages */
+    kino__output_file file; /* temporary is NULL when written directly */
 } file_sink;
 
 static kino_status file_write(kino__sink *sink, kino_str bytes, kino_error *err)
@@ -68,18 +67,10 @@ static kino_status file_close(kino__sink *sink, bool commit, kino_error *err)
 {
     file_sink *self = (file_sink *)sink;
     kino_status st = KINO_OK;
-    if (self->temporary && commit && fsync(self->fd) != 0)
-        st = kino__fail_errno(err, errno, "cannot sync '%s'", self->path);
-    if (self->owns_fd && close(self->fd) != 0 && commit && st == KINO_OK)
+    if (self->file.temporary)
+        st = kino__output_file_close(&self->file, commit, err);
+    else if (self->owns_fd && close(self->fd) != 0 && commit)
         st = kino__fail_errno(err, errno, "cannot close '%s'", self->path);
-    if (self->temporary) {
-        if (commit && st == KINO_OK && rename(self->temporary, self->path) != 0)
-            st = kino__fail_errno(err, errno, "cannot rename '%s' to '%s'", self->temporary,
-                                  self->path);
-        if (!commit || st != KINO_OK)
-            (void)unlink(self->temporary);
-    }
-    free(self->temporary);
     free(self->path);
     free(self);
     return st;
@@ -110,53 +101,29 @@ kino_status kino__fd_sink_new(int fd, const char *label, kino__sink **out, kino_
     return KINO_OK;
 }
 
-static bool is_special(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
-}
-
-/* A file made by mkostemp is 0600; an output file gets what open(2) would have given it. */
-static void apply_umask(int fd)
-{
-    mode_t mask = umask(0);
-    (void)umask(mask);
-    (void)fchmod(fd, 0666 & ~mask);
-}
-
 kino_status kino__file_sink_open(const char *path, kino__sink **out, kino_error *err)
 {
     *out = NULL;
     if (strcmp(path, "-") == 0)
         return kino__fd_sink_new(STDOUT_FILENO, "standard output", out, err);
-    bool direct = is_special(path);
     file_sink *self = new_file_sink(-1, path);
-    size_t length = strlen(path) + sizeof ".tmp.XXXXXX";
-    char *temporary = direct ? NULL : malloc(length);
-    if (!self || (!direct && !temporary)) {
-        if (self)
-            free(self->path);
-        free(self);
-        free(temporary);
+    if (!self)
         return kino__fail_nomem(err);
-    }
-    if (direct) {
+    kino_status st = KINO_OK;
+    if (kino__output_is_special(path)) {
+        self->owns_fd = true;
         self->fd = open(path, O_WRONLY | O_CLOEXEC);
+        if (self->fd < 0)
+            st = kino__fail_errno(err, errno, "cannot write '%s'", path);
     } else {
-        (void)snprintf(temporary, length, "%s.tmp.XXXXXX", path); /* length was made for it */
-        self->fd = mkostemp(temporary, O_CLOEXEC);
+        st = kino__output_file_open(path, &self->file, err);
+        self->fd = self->file.fd;
     }
-    if (self->fd < 0) {
-        kino_status st = kino__fail_errno(err, errno, "cannot write '%s'", path);
-        free(temporary);
+    if (st != KINO_OK) {
         free(self->path);
         free(self);
         return st;
     }
-    if (!direct)
-        apply_umask(self->fd);
-    self->owns_fd = true;
-    self->temporary = temporary;
     *out = &self->sink;
     return KINO_OK;
 }
