@@ -422,3 +422,26 @@ bool kino__json_to_double(kino_str value, double *out)
         *out = -*out;
     return true;
 }
+
+bool kino__json_object_at(kino_str text, size_t index, kino_str *object)
+{
+    size_t start = 0;
+    int depth = 0;
+    bool is_string = false;
+    for (size_t i = 0; i < text.size; i++) {
+        char c = text.data[i];
+        if (is_string) {
+            i += c == '\\';
+            is_string = c != '"';
+            continue;
+        }
+        is_string = c == '"';
+        if (c == '{' && depth++ == 0)
+            start = i;
+        if (c == '}' && depth > 0 && --depth == 0 && index-- == 0) {
+            *object = (kino_str){text.data + start, i + 1 - start};
+            return true;
+        }
+    }
+    return false;
+}

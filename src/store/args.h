@@ -25,6 +25,10 @@ bool kino__args_iter_next(kino__args_iter *it, kino_str *key, kino_str *value);
  * absent. */
 kino_str kino__args_find(kino_str object, kino_str key);
 
+/* The n-th object of a JSON array's text; false behind the last. Brackets within strings do not
+ * count. */
+bool kino__json_object_at(kino_str array, size_t index, kino_str *object);
+
 /* A JSON string's text (in quotes or not) with escapes resolved and bad bytes replaced by U+FFFD,
  * into the buffer. */
 void kino__json_unescape(kino_str text, kino__buffer *out);

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "store/args.h"
 
 typedef enum column_type { COLUMN_INT, COLUMN_DOUBLE, COLUMN_STRING } column_type;
@@ -218,11 +219,49 @@ static bool extract_row(uint32_t row, kino_str text, column *const *made, size_t
     return true;
 }
 
+/* A source that has arguments in columns hands them over one by one. */
+typedef struct filling {
+    column *column;
+    kino__buffer *buffer;
+} filling;
+
+static bool fill_value(void *context, uint32_t row, const kino__arg_value *value)
+{
+    filling *f = context;
+    if (!value->is_int)
+        return set_value(f->column, row, value->text, f->buffer);
+    if (f->column->type == COLUMN_INT) {
+        f->column->values.ints[row] = value->number;
+    } else if (f->column->type == COLUMN_DOUBLE) {
+        f->column->values.doubles[row] = (double)value->number;
+    } else {
+        char digits[KINO__DECIMAL_MAX];
+        size_t length = kino__format_int(value->number, digits);
+        return set_string(f->column, row, (kino_str){digits, length}, f->buffer);
+    }
+    return true;
+}
+
+static bool fill_columns(const kino__trace *trace, column *const *made, size_t count)
+{
+    kino__buffer buffer = {.allocator = trace->arena.allocator};
+    bool ok = true;
+    for (size_t i = 0; ok && i < count; i++) {
+        filling f = {made[i], &buffer};
+        kino_str key = {made[i]->key + 1, made[i]->key_size - 2};
+        ok = trace->source->visit_arg(trace->source, trace, key, fill_value, &f);
+    }
+    kino__buffer_deinit(&buffer);
+    return ok;
+}
+
 /* Reads the arguments of all rows once, for up to BATCH columns. */
 static bool extract(const kino__trace *trace, column *const *made, size_t count)
 {
     if (!kino__trace_need(trace, KINO__COLUMN_PLACE | KINO__COLUMN_NUMBER, NULL))
         return false;
+    if (trace->source && trace->source->visit_arg)
+        return fill_columns(trace, made, count);
     uint32_t *order = kino__trace_file_order_new(trace);
     if (!order)
         return false;

@@ -17,6 +17,7 @@ typedef enum kino__category {
     KINO__CATEGORY_NONE = 0xffff,
 } kino__category;
 
+/* The numbers are bits of tracks in .kino files: new kinds come at the end, old ones never go. */
 typedef enum kino__kind {
     KINO__KIND_OTHER, /* unknown categories too */
     KINO__KIND_OP,

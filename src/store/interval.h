@@ -35,6 +35,14 @@ static inline kino__interval kino__interval_of(int64_t ts, int64_t dur)
     return (kino__interval){ts, __builtin_add_overflow(ts, dur, &end) ? INT64_MAX : end};
 }
 
+/* Times that can be added up without care: within 36 years of the run's origin, shorter than 104
+ * days. Damaged traces have others; analyses leave them out, and completeness counts them. */
+static inline bool kino__time_is_sane(int64_t ts, int64_t dur)
+{
+    const int64_t farthest = (int64_t)1 << 60, longest = (int64_t)1 << 53;
+    return ts > -farthest && ts < farthest && dur > -longest && dur < longest;
+}
+
 /* Sorts by start, then end; for lists that do not come sorted. Nothing happens to one that is. */
 void kino__intervals_sort(kino__interval *items, size_t count);
 

@@ -20,6 +20,14 @@ void kino__ledger_add(kino__ledger *ledger, kino__damage damage, uint64_t offset
         ledger->first[damage][n] = offset;
 }
 
+void kino__ledger_add_many(kino__ledger *ledger, kino__damage damage, uint64_t count,
+                           uint64_t offset)
+{
+    for (uint64_t n = ledger->count[damage]; n < KINO__LEDGER_PLACES; n++)
+        ledger->first[damage][n] = offset;
+    ledger->count[damage] += count;
+}
+
 void kino__ledger_merge(kino__ledger *ledger, const kino__ledger *more)
 {
     for (int d = 0; d < KINO__DAMAGE_COUNT; d++) {

@@ -24,6 +24,9 @@ typedef struct kino__ledger {
 } kino__ledger;
 
 void kino__ledger_add(kino__ledger *ledger, kino__damage damage, uint64_t offset);
+/* `count` of them at one place. */
+void kino__ledger_add_many(kino__ledger *ledger, kino__damage damage, uint64_t count,
+                           uint64_t offset);
 
 /* Adds `more`, which comes later in the file. */
 void kino__ledger_merge(kino__ledger *ledger, const kino__ledger *more);

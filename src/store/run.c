@@ -16,6 +16,7 @@ kino_status kino__run_add_take(kino__run *run, kino__trace *trace, kino_error *e
         return kino__fail_nomem(err);
     }
     *slot = trace;
+    trace->run = run;
     trace->index = (uint32_t)(run->traces.count - 1);
     return KINO_OK;
 }

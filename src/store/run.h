@@ -4,11 +4,12 @@
 
 #include "store/trace.h"
 
-typedef struct kino__run {
+typedef struct kino__run kino__run;
+struct kino__run {
     KINO__VEC(kino__trace *) traces; /* trace->index is the position */
     int64_t origin_ns;               /* earliest event of all traces whose clock is the epoch */
     bool is_epoch;                   /* false when no trace's clock is known */
-} kino__run;
+};
 
 /* Takes the traces (also on failure), numbers them, and moves all epoch clocks to the common
  * origin. */

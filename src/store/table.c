@@ -206,11 +206,17 @@ static kino_cell keep_cell(kino_result *result, kino_cell cell)
 
 void kino__result_param(kino_result *result, const char *name, kino_cell value)
 {
+    kino__result_param_typed(result, name, KINO_TYPE_ANY, value);
+}
+
+void kino__result_param_typed(kino_result *result, const char *name, kino_type type,
+                              kino_cell value)
+{
     if (!result)
         return;
     kino__param *slot = kino__vec_add(&result->params);
     if (slot)
-        *slot = (kino__param){keep(result, name), keep_cell(result, value)};
+        *slot = (kino__param){keep(result, name), keep_cell(result, value), type};
     else
         result->failed = true;
 }

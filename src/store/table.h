@@ -79,6 +79,7 @@ typedef struct kino__table {
 typedef struct kino__param {
     const char *name;
     kino_cell value;
+    kino_type type; /* ANY: the cell says it */
 } kino__param;
 
 /* What an answer was computed from. */
@@ -114,6 +115,8 @@ void kino__result_set_input(kino_result *result, const kino__input *input);
 /* One line for people and the JSON "notes": why a value is missing, what was left out. */
 void kino__result_note(kino_result *result, const char *format, ...) KINO_PRINTF(2, 3);
 void kino__result_param(kino_result *result, const char *name, kino_cell value);
+void kino__result_param_typed(kino_result *result, const char *name, kino_type type,
+                              kino_cell value);
 
 /* Columns are copied, names, units and helps too. The table belongs to the result. */
 kino__table *kino__result_add_table(kino_result *result, const char *name,

@@ -21,12 +21,77 @@ kino_status kino__trace_new(kino__trace **out, kino_error *err)
     return KINO_OK;
 }
 
+struct kino__attachment {
+    kino__attachment *older; /* all set before it is published */
+    const void *key;
+    void *value;
+    void (*free_value)(void *value);
+};
+
+static const kino__attachment *find_attachment(const kino__trace *trace, const void *key)
+{
+    /* Acquire pairs with the release below: who sees an attachment sees its value. */
+    const kino__attachment *a = __atomic_load_n(&trace->attachments, __ATOMIC_ACQUIRE);
+    while (a && a->key != key)
+        a = a->older;
+    return a;
+}
+
+const void *kino__trace_attachment(const kino__trace *trace, const void *key,
+                                   void *(*make)(const kino__trace *trace, void *context),
+                                   void *context, void (*free_value)(void *value))
+{
+    const kino__attachment *known = find_attachment(trace, key);
+    if (known)
+        return known->value;
+    /* Lazily made values are no part of a trace's visible value, hence the cast. */
+    kino__trace *self = (kino__trace *)(uintptr_t)trace;
+    void *value = make(trace, context);
+    kino__attachment *fresh = value ? malloc(sizeof *fresh) : NULL;
+    if (!fresh) {
+        if (value)
+            free_value(value);
+        return NULL;
+    }
+    *fresh = (kino__attachment){NULL, key, value, free_value};
+    pthread_mutex_lock(&self->source_lock);
+    known = find_attachment(trace, key);
+    if (!known) {
+        fresh->older = self->attachments;
+        __atomic_store_n(&self->attachments, fresh, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&self->source_lock);
+    if (!known)
+        return value;
+    free_value(value); /* another thread was first */
+    free(fresh);
+    return known->value;
+}
+
+static void free_attachments(kino__trace *trace)
+{
+    for (kino__attachment *a = trace->attachments, *older; a; a = older) {
+        older = a->older;
+        a->free_value(a->value);
+        free(a);
+    }
+}
+
+void kino__trace_forget(kino__trace *trace)
+{
+    free_attachments(trace);
+    kino__links_free(trace->links);
+    kino__arg_columns_free(trace->arg_columns);
+    trace->attachments = NULL;
+    trace->links = NULL;
+    trace->arg_columns = NULL;
+}
+
 void kino__trace_free(kino__trace *trace)
 {
     if (!trace)
         return;
-    kino__links_free(trace->links);
-    kino__arg_columns_free(trace->arg_columns);
+    kino__trace_forget(trace);
     kino__pages_free(trace->columns, trace->columns_size);
     if (trace->source)
         trace->source->free(trace->source, trace);

@@ -128,6 +128,12 @@ typedef enum kino__column {
     KINO__COLUMN_ALL = (1 << 10) - 1,
 } kino__column;
 
+typedef struct kino__arg_value {
+    kino_str text; /* JSON as written */
+    bool is_int;   /* then number is the value, and text is not set */
+    int64_t number;
+} kino__arg_value;
+
 typedef struct kino__trace kino__trace;
 typedef struct kino__column_source kino__column_source;
 struct kino__column_source {
@@ -135,15 +141,23 @@ struct kino__column_source {
      * by one thread at a time. */
     bool (*load)(kino__column_source *source, kino__trace *trace, unsigned columns,
                  kino__pool *pool);
+    /* Calls `visit` for each event that has this argument, in file order, with its value; of
+     * doubled keys with the last one. The quick way to argument columns. False when memory is out
+     * or visit says so. PLACE has been loaded. */
+    bool (*visit_arg)(kino__column_source *source, const kino__trace *trace, kino_str key,
+                      bool (*visit)(void *context, uint32_t row, const kino__arg_value *value),
+                      void *context);
     /* Takes the columns it has made with it. */
     void (*free)(kino__column_source *source, kino__trace *trace);
 };
 
+typedef struct kino__attachment kino__attachment;   /* trace.c */
 typedef struct kino__links kino__links;             /* link.c */
 typedef struct kino__arg_columns kino__arg_columns; /* args.c */
 
 struct kino__trace {
-    uint32_t index; /* in its run */
+    const struct kino__run *run; /* that it belongs to, or NULL */
+    uint32_t index;              /* in it */
     uint32_t event_count;
     /* columns: event_count entries each */
     int64_t *ts;        /* ns since the run's origin, or KINO_NO_TIME */
@@ -188,9 +202,10 @@ struct kino__trace {
     /* made on first use */
     kino__links *links;
     kino__arg_columns *arg_columns;
-    kino__column_source *source; /* NULL: all columns are there */
-    unsigned columns_there;      /* kino__column bits that source has loaded; atomic */
-    pthread_mutex_t source_lock; /* held while columns are loaded */
+    kino__attachment *attachments; /* atomic; see kino__trace_attachment */
+    kino__column_source *source;   /* NULL: all columns are there */
+    unsigned columns_there;        /* kino__column bits that source has loaded; atomic */
+    pthread_mutex_t source_lock;   /* held while columns are loaded */
 };
 
 KINO_NODISCARD kino_status kino__trace_new(kino__trace **out, kino_error *err);
@@ -204,6 +219,17 @@ static inline kino_str kino__trace_string(const kino__trace *trace, kino_strid i
 {
     return kino__string_pool_text(&trace->strings, id);
 }
+
+/* What somebody above the store has worked out about a trace, made on first use and kept with it
+ * under a key (an address of the maker's own). Any thread; NULL when make gives NULL, which is not
+ * kept. */
+const void *kino__trace_attachment(const kino__trace *trace, const void *key,
+                                   void *(*make)(const kino__trace *trace, void *context),
+                                   void *context, void (*free_value)(void *value));
+
+/* Gives back everything that was made on first use: links, argument columns, attachments. It is
+ * made again when it is asked for. Only while nobody else uses the trace, nor anything of these. */
+void kino__trace_forget(kino__trace *trace);
 
 /* Any category id of this trace; empty for NONE. */
 kino_str kino__trace_category_text(const kino__trace *trace, uint16_t category);
