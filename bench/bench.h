@@ -33,7 +33,8 @@ typedef struct bench_options {
     const char *simd; /* "auto", "scalar", "avx2", "avx512" */
     unsigned jobs;    /* 0 = all processors */
     unsigned passes;
-    bool memory; /* sample memory; times are then not to be used */
+    bool memory;        /* sample memory; times are then not to be used */
+    const char *format; /* what is written: "json", "kino" */
 } bench_options;
 
 /* A number by which programs show that they did the same work. */
@@ -183,7 +184,7 @@ static inline unsigned bench_number(const char *text, unsigned max)
 
 static inline bench_options bench_parse(int argc, char **argv)
 {
-    bench_options options = {NULL, "auto", 1, 1, false};
+    bench_options options = {NULL, "auto", 1, 1, false, "json"};
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(argv[i], "--jobs") == 0) {
@@ -195,6 +196,9 @@ static inline bench_options bench_parse(int argc, char **argv)
         } else if (strcmp(argv[i], "--simd") == 0 && value) {
             options.simd = value;
             i++;
+        } else if (strcmp(argv[i], "--format") == 0 && value) {
+            options.format = value;
+            i++;
         } else if (strcmp(argv[i], "--memory") == 0) {
             options.memory = true;
         } else if (argv[i][0] != '-' && !options.path) {
@@ -204,7 +208,7 @@ static inline bench_options bench_parse(int argc, char **argv)
         }
     }
     if (!options.path)
-        bench_die("usage: FILE [--jobs N] [--simd LEVEL] [--passes N] [--memory];",
+        bench_die("usage: FILE [--jobs N] [--simd LEVEL] [--passes N] [--memory] [--format F];",
                   "no file given");
     return options;
 }

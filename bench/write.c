@@ -1,8 +1,8 @@
-/* write.c - how fast does a store become JSON text? tools/run-bench calls it.
+/* write.c - how fast does a store become JSON text, or a .kino file? tools/run-bench calls it.
  *
- * The trace is loaded outside of the clock. One pass writes the whole of it as Chrome JSON to a
- * sink that counts the bytes and lets them go: what is measured is the making of the text in
- * memory, not a disk. */
+ * The trace is loaded outside of the clock. One pass writes the whole of it in the chosen format
+ * (--format) to a sink that counts the bytes and lets them go: what is measured is the making of
+ * the bytes in memory, not a disk. `bytes` are those of the JSON text in both cases. */
 #include "bench.h"
 #include "reader/reader.h"
 #include "writer/writer.h"
@@ -42,7 +42,9 @@ static void load_run(const bench_options *options, kino__pool *pool, kino__run *
 int main(int argc, char **argv)
 {
     bench_options options = bench_parse(argc, argv);
-    bench_result result = {.bench = "write"};
+    bool is_kino = strcmp(options.format, "kino") == 0;
+    const kino__writer_def *writer = is_kino ? &kino__writer_kino : &kino__writer_chrome_json;
+    bench_result result = {.bench = "write", .with = options.format};
     kino_error err = {0};
     kino__pool *pool = NULL;
     if (kino__pool_new(options.jobs, &pool, &err) != KINO_OK)
@@ -56,12 +58,13 @@ int main(int argc, char **argv)
     for (unsigned pass = 0; pass < options.passes; pass++) {
         out.bytes = 0;
         bench_pass_begin(&result);
-        kino_status st = kino__writer_chrome_json.write(&run, &out.sink, &context, &err);
+        kino_status st = writer->write(&run, &out.sink, &context, &err);
         bench_pass_end(&result);
         if (st != KINO_OK)
             bench_die("cannot write:", err.message);
     }
-    result.bytes = out.bytes;
+    result.bytes = is_kino ? run.traces.items[0]->text_bytes : out.bytes;
+    bench_add_check(&result, is_kino ? "written_kino" : "written", out.bytes);
     bench_add_check(&result, "events", run.traces.items[0]->event_count);
     kino__run_deinit(&run);
     kino__pool_free(pool);

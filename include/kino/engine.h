@@ -10,6 +10,7 @@
 #ifndef KINO_ENGINE_H
 #define KINO_ENGINE_H
 
+#include <kino/analysis.h>
 #include <kino/base.h>
 #include <kino/table.h>
 
@@ -33,7 +34,7 @@ typedef struct kino_load_options {
     void *progress_context;
     const char *simd; /* "auto" (or NULL), "avx512", "avx2", "scalar": for tests and measurements */
     const char *run;  /* which run of a folder that has several, or NULL */
-    const char *span; /* which span, or NULL */
+    const char *span; /* which span, "newest", or NULL */
     const int64_t *ranks; /* only these ranks, or NULL for all */
     size_t rank_count;
 } kino_load_options;
@@ -76,16 +77,103 @@ KINO_API KINO_NODISCARD kino_status kino_run_query(kino_run *run, const char *sq
 KINO_API KINO_NODISCARD kino_status kino_run_schema(kino_run *run, kino_rows **out,
                                                     kino_error *err);
 
+typedef struct kino_analyze_options {
+    uint32_t size;
+    unsigned jobs; /* 0 = all processors */
+    kino_progress_fn progress;
+    void *progress_context;
+    const kino_param *params; /* the others have their defaults; a later one wins */
+    size_t param_count;
+} kino_analyze_options;
+#define KINO_ANALYZE_OPTIONS_INIT                                                                  \
+    {                                                                                              \
+        sizeof(kino_analyze_options), 0, NULL, NULL, NULL, 0                                       \
+    }
+
+/* One analysis of a run (<kino/analysis.h> describes them). KINO_NOT_FOUND: no such analysis;
+ * KINO_ARGUMENT: no such parameter, or a value that does not fit. */
+KINO_API KINO_NODISCARD kino_status kino_run_analyze(kino_run *run, const char *name,
+                                                     const kino_analyze_options *options,
+                                                     kino_result **out, kino_error *err);
+/* The same checks without the work: to be asked before a long load. */
+KINO_API KINO_NODISCARD kino_status kino_analysis_check(const char *name, const kino_param *params,
+                                                        size_t param_count, kino_error *err);
+
+/* -- reports: where the time goes and what to do about it -- */
+
+typedef struct kino_report kino_report;
+
+typedef struct kino_report_options {
+    uint32_t size;
+    unsigned jobs; /* 0 = all processors */
+    kino_progress_fn progress;
+    void *progress_context;
+    const char *compat; /* as a reference implementation has it: "tensorboard"; or NULL */
+    const char *steps;  /* only these profiler steps, "5" or "3-7"; or NULL */
+    bool full;          /* with the details, and tables that grow with the trace */
+    /* Nobody else uses the run: what is worked out about a trace is given back at once, so that
+     * memory does not grow with the number of traces beyond what loading takes. */
+    bool alone;
+} kino_report_options;
+#define KINO_REPORT_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        sizeof(kino_report_options), 0, NULL, NULL, NULL, NULL, false, false                       \
+    }
+
+/* All that belongs to a report, each analysis once. What a trace does not support is named there,
+ * never an error. The report does not need the run any more. */
+KINO_API KINO_NODISCARD kino_status kino_run_report(kino_run *run,
+                                                    const kino_report_options *options,
+                                                    kino_report **out, kino_error *err);
+/* Do the options fit? To be asked before a long load. */
+KINO_API KINO_NODISCARD kino_status kino_report_check(const kino_report_options *options,
+                                                      kino_error *err);
+/* The n-th answer of an analysis that the report was made from, NULL at the end. */
+KINO_API const kino_result *kino_report_result(const kino_report *report, size_t index);
+KINO_API void kino_report_free(kino_report *report);
+
+typedef struct kino_diff_options {
+    uint32_t size;
+    unsigned jobs; /* 0 = all processors */
+    kino_progress_fn progress;
+    void *progress_context;
+    const char *compat;         /* "tensorboard": that reference implementation; or NULL */
+    bool tree;                  /* people see the table diff_tree too */
+    bool tree_ops;              /* the table diff_tree_ops too */
+    const char *const *fail_on; /* what must hold (kino_diff_check); rows of diff_checks */
+    size_t fail_on_count;
+    unsigned name_width; /* names of operators and kernels cut to this many columns; 0: whole */
+} kino_diff_options;
+#define KINO_DIFF_OPTIONS_INIT                                                                     \
+    {                                                                                              \
+        sizeof(kino_diff_options), 0, NULL, NULL, NULL, false, false, NULL, 0, 0                   \
+    }
+
+/* Runs side by side. Several runs on a side count by their medians. Tables: diff_steps, diff_ops,
+ * diff_kernels, diff_tree (of the first trace of each side's first run), diff_tree_ops,
+ * diff_checks. Both sides need a run. */
+KINO_API KINO_NODISCARD kino_status kino_runs_diff(kino_run *const *left, size_t left_count,
+                                                   kino_run *const *right, size_t right_count,
+                                                   const kino_diff_options *options,
+                                                   kino_result **out, kino_error *err);
+/* Does this line of expressions ("step_time>5%,kernel>2%&>30us"; kino-diff(1) has the grammar) make
+ * sense? KINO_ARGUMENT: no, and where. */
+KINO_API KINO_NODISCARD kino_status kino_diff_check(const char *expressions, kino_error *err);
+
 typedef struct kino_write_options {
     uint32_t size;
     const char *format; /* NULL: from the path's suffix */
     unsigned jobs;
     kino_progress_fn progress;
     void *progress_context;
+    /* formats of stacks: "combined" (or NULL), "python", "op" */
+    const char *stacks;
+    /* collapsed stacks weigh by "time" (or NULL; own time in ns) or "count" (of calls) */
+    const char *weight;
 } kino_write_options;
 #define KINO_WRITE_OPTIONS_INIT                                                                    \
     {                                                                                              \
-        sizeof(kino_write_options), NULL, 0, NULL, NULL                                            \
+        sizeof(kino_write_options), NULL, 0, NULL, NULL, NULL, NULL                                \
     }
 
 /* Writes the run in another format; "-" is standard output. Appears whole or not at all. */
@@ -104,6 +192,81 @@ KINO_API bool kino_writer_describe(size_t index, const char **name, const char *
                                    const char **help);
 KINO_API bool kino_reader_describe(size_t index, const char **name, const char **help);
 
+/* -- runs made from runs: the new one borrows from `run`, which must outlive it -- */
+
+typedef struct kino_cut_options {
+    uint32_t size;
+    /* ns since the run's origin, below 0 before the run's end; KINO_NO_TIME: open */
+    int64_t from_ns, to_ns;
+    int64_t first_step, last_step; /* by number; KINO_NO_INT: open */
+    const char *const *categories; /* only these, as the file has them */
+    size_t category_count;
+    const char *const *drop; /* none of these, not even for links */
+    size_t drop_count;
+    const char *const *names; /* only what fits one of these patterns: * ? [a-z] */
+    size_t name_count;
+    kino_progress_fn progress;
+    void *progress_context;
+} kino_cut_options;
+#define KINO_CUT_OPTIONS_INIT                                                                      \
+    {                                                                                              \
+        sizeof(kino_cut_options), KINO_NO_TIME, KINO_NO_TIME, KINO_NO_INT, KINO_NO_INT, NULL, 0,   \
+            NULL, 0, NULL, 0, NULL, NULL                                                           \
+    }
+
+typedef struct kino_cut_counts {
+    uint64_t events, kept; /* of all traces */
+    uint64_t launches;     /* calls kept only because they launched what is kept */
+    uint64_t ops;          /* ops kept only because what is kept belongs to them */
+} kino_cut_counts;
+
+/* The events in a window, whole, with the launch and the op of what runs on a device (kino-cut(1)
+ * has the rules). A trace of which nothing is left is left out, with a warning; nothing left at all
+ * is KINO_NOT_FOUND. counts may be NULL. */
+KINO_API KINO_NODISCARD kino_status kino_run_cut(kino_run *run, const kino_cut_options *options,
+                                                 kino_run **out, kino_cut_counts *counts,
+                                                 kino_error *err);
+
+typedef struct kino_redact_options {
+    uint32_t size;
+    const char *key;          /* tokens depend on it; NULL: a fixed one */
+    const char *const *words; /* further words to replace wherever they stand */
+    size_t word_count;
+    kino_progress_fn progress;
+    void *progress_context;
+} kino_redact_options;
+#define KINO_REDACT_OPTIONS_INIT                                                                   \
+    {                                                                                              \
+        sizeof(kino_redact_options), NULL, NULL, 0, NULL, NULL                                     \
+    }
+
+/* The same events with paths, hosts, users and names replaced by tokens (kino-convert(1) says
+ * which): the same text gives the same token everywhere. Counts, times, ids and links stay. */
+KINO_API KINO_NODISCARD kino_status kino_run_redact(kino_run *run,
+                                                    const kino_redact_options *options,
+                                                    kino_run **out, kino_error *err);
+
+typedef struct kino_merge_options {
+    uint32_t size;
+    kino_progress_fn progress;
+    void *progress_context;
+} kino_merge_options;
+#define KINO_MERGE_OPTIONS_INIT                                                                    \
+    {                                                                                              \
+        sizeof(kino_merge_options), NULL, NULL                                                     \
+    }
+
+/* All traces as one, on the run's common clock: pids and ids are renumbered where those of two
+ * traces would be taken for the same (docs/formats/merged.md). */
+KINO_API KINO_NODISCARD kino_status kino_run_merge(kino_run *run, const kino_merge_options *options,
+                                                   kino_run **out, kino_error *err);
+
+/* Writes each trace into a file of its own in a folder (made when missing), named after its input;
+ * options->format is needed. Each file appears whole or not at all. */
+KINO_API KINO_NODISCARD kino_status kino_run_write_folder(kino_run *run, const char *folder,
+                                                          const kino_write_options *options,
+                                                          kino_error *err);
+
 typedef struct kino_render_options {
     uint32_t size;
     const char *format; /* "table" (or NULL), "json", "csv", "md" */
@@ -121,6 +284,17 @@ KINO_API KINO_NODISCARD kino_status kino_render_result(const kino_result *result
                                                        const kino_render_options *options,
                                                        kino_write_fn write, void *context,
                                                        kino_error *err);
+/* A report; format: "table" (or NULL), "json", "md", "html" (one page that needs nothing else). */
+KINO_API KINO_NODISCARD kino_status kino_render_report(const kino_report *report,
+                                                       const kino_render_options *options,
+                                                       kino_write_fn write, void *context,
+                                                       kino_error *err);
+/* The few sentences that stand above the tables of kino_runs_diff; options->format is "table" or
+ * "md". */
+KINO_API KINO_NODISCARD kino_status kino_diff_summary(const kino_result *diff,
+                                                      const kino_render_options *options,
+                                                      kino_write_fn write, void *context,
+                                                      kino_error *err);
 /* Rows of a query as one table named "result"; run gives the JSON form its "input" object. */
 KINO_API KINO_NODISCARD kino_status kino_render_rows(kino_run *run, kino_rows *rows,
                                                      const kino_render_options *options,

@@ -105,9 +105,9 @@ void kino__print_overview(kino__buffer *out)
                             (int)(width - length), "", commands[i]->summary);
     }
     kino__buffer_add(
-        out,
-        KINO__STR("\n'kino COMMAND --help' tells more about a command, 'kino --version' the "
-                  "version.\nStart with 'kino demo', or with 'kino info' on a trace of yours.\n"));
+        out, KINO__STR(
+                 "\n'kino COMMAND --help' tells more about a command, 'kino --version' the "
+                 "version.\nStart with 'kino demo', or with 'kino report' on a trace of yours.\n"));
 }
 
 void kino__print_help(kino__buffer *out, const kino__command *command)
@@ -115,6 +115,8 @@ void kino__print_help(kino__buffer *out, const kino__command *command)
     kino__option_set set = kino__command_options(command);
     kino__buffer_printf(out, "usage: kino %s %s [options]\n\n%s\n", command->name,
                         command->arguments, command->description);
+    if (command->describe)
+        command->describe(out);
     kino__buffer_add(out, KINO__STR("options:\n"));
     kino__options_print_help(out, &set);
 }
@@ -174,6 +176,8 @@ static kino_status parse_command(kino__invocation *out, char **arguments, size_t
     if (out->command->init)
         out->command->init(out->options);
     kino__option_set set = kino__command_options(out->command);
+    if (out->command->more_options)
+        kino__option_set_add(&set, out->command->more_options(out->options, arguments, count));
     out->arguments = arguments;
     return kino__options_parse(&set, out->options, arguments, count, &out->count, err);
 }
@@ -224,6 +228,9 @@ static int run(const kino__invocation *what)
 {
     const kino__common_options *common = what->options;
     kino__buffer text = {0};
+    if (common && (common->help || common->help_man) && what->command->print_help &&
+        what->command->print_help(&text, what->options, common->help_man))
+        return print_text(&text);
     if (what->version)
         kino__buffer_printf(&text, "kino %s\n", kino_version());
     else if (!common)

@@ -20,6 +20,7 @@ enum {
     KINO__EXIT_OK = 0,
     KINO__EXIT_FAILED = 1,
     KINO__EXIT_USAGE = 2,
+    KINO__EXIT_CHECK = 3, /* what the user asked to hold does not */
     KINO__EXIT_INTERRUPTED = 130
 };
 
@@ -46,14 +47,20 @@ enum {
 
 typedef struct kino__command {
     const char *name;
-    const char *arguments;       /* "TRACE|DIR..." */
-    const char *summary;         /* one line, lower case */
-    const char *description;     /* what --help adds; lines of at most 80 columns */
-    const kino__option *options; /* its own, or NULL */
+    const char *arguments;               /* "TRACE|DIR..." */
+    const char *summary;                 /* one line, lower case */
+    const char *description;             /* what --help adds; lines of at most 80 columns */
+    void (*describe)(kino__buffer *out); /* lists behind it, made when asked for; or NULL */
+    const kino__option *options;         /* its own, or NULL */
     unsigned groups;
     size_t options_size;
     void (*init)(void *options); /* sets defaults of its own options; or NULL */
     int (*run)(void *options, char **arguments, size_t count);
+    /* More options, once it is seen what was typed (nothing is parsed yet); the table belongs to
+     * `options`. NULL: none. */
+    const kino__option *(*more_options)(void *options, char **arguments, size_t count);
+    /* Help, or the manual's part, about what was typed; false: the usual text will do. Or NULL. */
+    bool (*print_help)(kino__buffer *out, const void *options, bool is_manual);
 } kino__command;
 
 #define COMMAND(name) extern const kino__command kino__command_##name;
@@ -99,6 +106,9 @@ int kino__report_error(const kino_error *err, int code);
 /* Prints the message and where to read more; exit code 2. */
 int kino__report_usage(const kino__command *command, const char *format, ...) KINO_PRINTF(2, 3);
 
+/* Prints "kino: message" and goes on. */
+void kino__report_note(const char *format, ...) KINO_PRINTF(1, 2);
+
 /* Opens a run with the common options, shows progress, prints warnings. 0, or an exit code (already
  * reported). */
 int kino__open_run(const kino__common_options *options, char **paths, size_t count, kino_run **out);
@@ -119,7 +129,18 @@ bool kino__output_write(void *output, const char *bytes, size_t size);
  * reported. */
 int kino__output_finish(kino__output *output, kino_status st, kino_error *err);
 
-/* Tables of a run on standard output: kino info, and kino demo at its end. */
+/* Runs one analysis and shows progress. 0, or an exit code (already reported). */
+int kino__run_analysis(const kino__common_options *options, kino_run *run, const char *name,
+                       const kino_param *params, size_t count, kino_result **out);
+
+/* A finished answer on standard output or in --output, as the options say. Returns the exit code,
+ * everything reported. */
+int kino__show_result(const kino__common_options *options, const kino_result *result);
+
+/* A report on standard output: kino report, and kino demo at its end. */
+int kino__show_report(const kino__common_options *options, char **paths, size_t count);
+
+/* Tables of a run on standard output: kino info. */
 int kino__show_info(const kino__common_options *options, char **paths, size_t count);
 
 #endif

@@ -1,4 +1,4 @@
-/* cmd_demo.c - kino demo: writes a made-up training run and shows what is in it.
+/* cmd_demo.c - kino demo: writes a made-up training run and shows the report of it.
  *
  * The folder gets a hidden mark (.kino-demo), so that a second demo may replace the first one, and
  * nothing else. */
@@ -36,8 +36,12 @@ static const kino__option options_table[] = {
      offsetof(demo_options, compress), false},
     {"force", KINO__OPTION_FLAG, NULL, "write into a folder that has other files",
      offsetof(demo_options, force), false},
-    {"no-info", KINO__OPTION_FLAG, NULL, "do not show the run afterwards",
+    {"no-info", KINO__OPTION_FLAG, NULL, "do not show the report afterwards",
      offsetof(demo_options, no_info), false},
+    {"format", KINO__OPTION_CHOICE, "table|json|md|html",
+     "how the report is written (default: table)", offsetof(demo_options, common.format), false},
+    {"output", KINO__OPTION_TEXT, "FILE", "write the report to FILE instead of standard output",
+     offsetof(demo_options, common.output), false},
     {0},
 };
 
@@ -154,19 +158,27 @@ static int run_demo(void *options, char **arguments, size_t count)
     if (!given->common.quiet)
         (void)fprintf(stderr, "kino: wrote %u trace%s to '%s'\n", given->ranks,
                       given->ranks == 1 ? "" : "s", folder);
-    return given->no_info ? KINO__EXIT_OK : kino__show_info(&given->common, &folder, 1);
+    if (given->no_info)
+        return KINO__EXIT_OK;
+    code = kino__show_report(&given->common, &folder, 1);
+    if (code == KINO__EXIT_OK && !given->common.quiet)
+        (void)fprintf(stderr,
+                      "kino: the same as a page: kino report %s --format html --output "
+                      "report.html\n",
+                      folder);
+    return code;
 }
 
 const kino__command kino__command_demo = {
     .name = "demo",
     .arguments = "[DIR]",
-    .summary = "writes a small realistic multi-rank run and shows what is in it",
+    .summary = "writes a small realistic multi-rank run and shows the report of it",
     .description =
         "Writes a made-up training run into DIR (default: kino-demo), one trace for each\n"
-        "rank, and shows 'kino info' on it. A data-loader stall and a slow rank are\n"
+        "rank, and shows 'kino report' on it. A data-loader stall and a slow rank are\n"
         "hidden in it. The same seed and options give the same bytes everywhere.\n",
     .options = options_table,
-    .groups = KINO__COMMAND_LOADS | KINO__COMMAND_PRINTS,
+    .groups = KINO__COMMAND_LOADS,
     .options_size = sizeof(demo_options),
     .init = init,
     .run = run_demo,

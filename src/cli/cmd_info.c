@@ -6,20 +6,13 @@ int kino__show_info(const kino__common_options *options, char **paths, size_t co
     kino_run *run = NULL;
     kino_result *result = NULL;
     kino_error err;
-    kino__output output;
     int code = kino__open_run(options, paths, count, &run);
     if (code != KINO__EXIT_OK)
         return code;
-    if (kino_run_info(run, &result, &err) != KINO_OK) {
+    if (kino_run_info(run, &result, &err) == KINO_OK)
+        code = kino__show_result(options, result);
+    else
         code = kino__report_error(&err, KINO__EXIT_FAILED);
-        goto done;
-    }
-    code = kino__output_open(&output, options);
-    if (code != KINO__EXIT_OK)
-        goto done;
-    kino_status st = kino_render_result(result, &output.render, kino__output_write, &output, &err);
-    code = kino__output_finish(&output, st, &err);
-done:
     kino_result_free(result);
     kino_run_free(run);
     return code;

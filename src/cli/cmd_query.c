@@ -120,7 +120,7 @@ static int run_query(void *options, char **arguments, size_t count)
 const kino__command kino__command_query = {
     .name = "query",
     .arguments = "TRACE|DIR... SQL",
-    .summary = "SQL (SQLite dialect) over the trace's tables",
+    .summary = "SQL (SQLite dialect) over the trace's tables and every analysis",
     .description =
         "Runs one read-only SQL statement over the tables of a trace or a run and prints\n"
         "its rows. Times are integer nanoseconds. SQL may be - for standard input, or\n"

@@ -52,6 +52,16 @@ int kino__report_usage(const kino__command *command, const char *format, ...)
     return KINO__EXIT_USAGE;
 }
 
+void kino__report_note(const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    print_line("", text, KINO_NO_OFFSET);
+}
+
 static const char *simd_level(const kino__common_options *options)
 {
     const char *level = options->simd;
@@ -124,4 +134,16 @@ int kino__output_finish(kino__output *output, kino_status st, kino_error *err)
     if (st == KINO_OK)
         st = closed;
     return st == KINO_OK ? KINO__EXIT_OK : kino__report_error(err, KINO__EXIT_FAILED);
+}
+
+int kino__show_result(const kino__common_options *options, const kino_result *result)
+{
+    kino__output output;
+    kino_error err;
+    kino__error_clear(&err);
+    int code = kino__output_open(&output, options);
+    if (code != KINO__EXIT_OK)
+        return code;
+    kino_status st = kino_render_result(result, &output.render, kino__output_write, &output, &err);
+    return kino__output_finish(&output, st, &err);
 }

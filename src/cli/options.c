@@ -16,6 +16,14 @@ const kino__option *kino__option_at(const kino__option_set *set, size_t index)
     return NULL;
 }
 
+void kino__option_set_add(kino__option_set *set, const kino__option *table)
+{
+    if (!table)
+        return;
+    memmove(&set->tables[1], &set->tables[0], (KINO__OPTION_TABLES - 1) * sizeof *set->tables);
+    set->tables[0] = table;
+}
+
 static const kino__option *find(const kino__option_set *set, kino_str name)
 {
     const kino__option *option;
@@ -212,6 +220,8 @@ static bool is_choice(const char *words, kino_str text)
     return false;
 }
 
+static const char switch_words[] = "yes|no|on|off|true|false";
+
 static kino_status set_value(const kino__option *option, const char *text, void *target,
                              kino_error *err)
 {
@@ -226,6 +236,12 @@ static kino_status set_value(const kino__option *option, const char *text, void 
         break;
     case KINO__OPTION_TEXT:
         *(const char **)field = text;
+        break;
+    case KINO__OPTION_SWITCH:
+        good = is_choice(switch_words, value);
+        wanted = "yes or no";
+        if (good)
+            *(const char **)field = text;
         break;
     case KINO__OPTION_CHOICE:
         good = is_choice(option->argument, value);
@@ -256,6 +272,12 @@ static kino_status set_value(const kino__option *option, const char *text, void 
     case KINO__OPTION_RANKS:
         good = parse_ranks(value, field);
         wanted = "a list such as 0,2-5";
+        break;
+    case KINO__OPTION_TEXTS:
+        good = ((kino__texts *)field)->count < KINO__MOST_TEXTS;
+        wanted = "it less often";
+        if (good)
+            ((kino__texts *)field)->items[((kino__texts *)field)->count++] = text;
         break;
     }
     if (good)
@@ -292,6 +314,11 @@ kino_status kino__options_parse(const kino__option_set *set, void *target, char 
             return fail_unknown(set, argument, err);
         if (option->kind == KINO__OPTION_FLAG && value)
             return kino__fail(err, KINO_ARGUMENT, "option '--%s' takes no value", option->name);
+        if (option->kind == KINO__OPTION_SWITCH && !value) {
+            bool has_word =
+                i + 1 < count && is_choice(switch_words, kino__str_from(arguments[i + 1]));
+            value = has_word ? arguments[++i] : "yes";
+        }
         if (option->kind != KINO__OPTION_FLAG && !value) {
             if (i + 1 == count)
                 return kino__fail(err, KINO_ARGUMENT, "option '--%s' needs a value: %s",

@@ -8,7 +8,7 @@
  *
  * An option writes its value into the field at `offset` of the command's own struct; the struct's
  * defaults are set before. "--name value" and "--name=value" mean the same, "--" ends the options,
- * a later one wins. */
+ * a later one wins, but for TEXTS. */
 #ifndef KINO__CLI_OPTIONS_H
 #define KINO__CLI_OPTIONS_H
 
@@ -19,6 +19,7 @@
 
 typedef enum kino__option_kind {
     KINO__OPTION_FLAG,    /* bool: set to true */
+    KINO__OPTION_SWITCH,  /* const char *: "yes", or what follows: yes, no, on, off, true, false */
     KINO__OPTION_TEXT,    /* const char * */
     KINO__OPTION_CHOICE,  /* const char *: one of the argument's words, "table|json|csv" */
     KINO__OPTION_UINT,    /* unsigned */
@@ -26,6 +27,7 @@ typedef enum kino__option_kind {
     KINO__OPTION_SIZE,    /* uint64_t bytes: 200MB, 1.5GB, 4096, 1GiB */
     KINO__OPTION_SECONDS, /* unsigned milliseconds: 2.5, 0.1 */
     KINO__OPTION_RANKS,   /* kino__ranks: 0,2-5 */
+    KINO__OPTION_TEXTS,   /* kino__texts: may be given several times */
 } kino__option_kind;
 
 /* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): tables read in this order */
@@ -42,7 +44,14 @@ typedef struct kino__ranks {
     KINO__VEC(int64_t) items;
 } kino__ranks;
 
-enum { KINO__OPTION_TABLES = 4 };
+/* All values of an option, in order; borrowed from the arguments. */
+enum { KINO__MOST_TEXTS = 32 };
+typedef struct kino__texts {
+    const char *items[KINO__MOST_TEXTS];
+    size_t count;
+} kino__texts;
+
+enum { KINO__OPTION_TABLES = 5 };
 
 /* What a command takes: some tables, searched in order, all over one struct. */
 typedef struct kino__option_set {
@@ -55,6 +64,9 @@ typedef struct kino__option_set {
 KINO_NODISCARD kino_status kino__options_parse(const kino__option_set *set, void *target,
                                                char **arguments, size_t count,
                                                size_t *positional_count, kino_error *err);
+
+/* One more table in front; NULL: nothing. */
+void kino__option_set_add(kino__option_set *set, const kino__option *table);
 
 /* The n-th option of a set, NULL at the end. */
 const kino__option *kino__option_at(const kino__option_set *set, size_t index);

@@ -2,9 +2,11 @@
  * render. */
 #include "base/error.h"
 #include "base/sink.h"
+#include "engine/analyze.h"
 #include "engine/engine_internal.h"
 #include "query/query.h"
 #include "render/render.h"
+#include "render/report.h"
 
 kino_status kino_run_query(kino_run *run, const char *sql, const kino_query_options *options,
                            kino_rows **out, kino_error *err)
@@ -14,16 +16,19 @@ kino_status kino_run_query(kino_run *run, const char *sql, const kino_query_opti
     kino_query_options given = KINO_QUERY_OPTIONS_INIT;
     if (options)
         memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
-    kino__query_options inner = {.timeout_ms = given.timeout_ms, .cancel = given.cancel};
+    KINO_TRY(kino__run_prepare(run, KINO__COLUMN_ALL & ~KINO__COLUMN_PLACE, err));
+    kino__table_functions functions = kino__analyze_functions(run);
+    kino__query_options inner = {
+        .timeout_ms = given.timeout_ms, .cancel = given.cancel, .functions = &functions};
     return kino__query_open(&run->run, sql, &inner, out, err);
 }
 
 kino_status kino_run_schema(kino_run *run, kino_rows **out, kino_error *err)
 {
-    (void)run; /* tables are the same for every run so far */
+    kino__table_functions functions = kino__analyze_functions(run);
     *out = NULL;
     kino__error_clear(err);
-    return kino__query_schema(out, err);
+    return kino__query_schema_all(&functions, out, err);
 }
 
 /* -- rendering into the caller's function -- */
@@ -50,9 +55,9 @@ static kino_status function_close(kino__sink *sink, bool commit, kino_error *err
     return KINO_OK;
 }
 
-static kino_status prepare(const kino_render_options *options, function_sink *sink,
-                           kino__render *render, const kino__renderer_def **renderer,
-                           kino_error *err)
+/* Sets up the rendering and gives the name of the format. */
+static const char *begin(const kino_render_options *options, function_sink *sink,
+                         kino__render *render, kino_error *err)
 {
     kino__error_clear(err);
     kino_render_options given = KINO_RENDER_OPTIONS_INIT;
@@ -63,10 +68,30 @@ static kino_status prepare(const kino_render_options *options, function_sink *si
                              .limit = given.limit,
                              .color = given.color,
                              .width = given.width};
-    *renderer = kino__renderer_find(given.format);
+    return given.format;
+}
+
+static kino_status prepare(const kino_render_options *options, function_sink *sink,
+                           kino__render *render, const kino__renderer_def **renderer,
+                           kino_error *err)
+{
+    const char *format = begin(options, sink, render, err);
+    *renderer = kino__renderer_find(format);
     if (*renderer)
         return KINO_OK;
-    return kino__fail(err, KINO_ARGUMENT, "unknown output format '%s'", given.format);
+    return kino__fail(err, KINO_ARGUMENT, "unknown output format '%s'", format);
+}
+
+kino_status kino_render_report(const kino_report *report, const kino_render_options *options,
+                               kino_write_fn write, void *context, kino_error *err)
+{
+    function_sink sink = {{function_write, function_close}, write, context};
+    kino__render render;
+    const char *format = begin(options, &sink, &render, err);
+    const kino__report_form *form = kino__report_form_find(format);
+    if (!form)
+        return kino__fail(err, KINO_ARGUMENT, "unknown format of reports '%s'", format);
+    return kino__render_report(&render, form, report, err);
 }
 
 kino_status kino_render_result(const kino_result *result, const kino_render_options *options,

@@ -13,7 +13,7 @@
 #include "base/str.h"
 
 static const kino_str suffixes[] = {KINO__STR(".json"), KINO__STR(".json.gz"),
-                                    KINO__STR(".json.zst")};
+                                    KINO__STR(".json.zst"), KINO__STR(".kino")};
 
 /* -- names -- */
 
@@ -62,14 +62,15 @@ static void cut_suffix(kino_str *name, kino_str suffix)
         name->size -= suffix.size;
 }
 
-/* <worker>[.<digits>].pt.trace.json[.gz|.zst] -> worker and span. */
+/* <worker>[.<digits>].pt.trace.json[.gz|.zst], or .kino -> worker and span. */
 static void split_name(kino__arena *arena, kino__found *file)
 {
     const char *slash = strrchr(file->path, '/');
     kino_str name = kino__str_from(slash ? slash + 1 : file->path);
     cut_suffix(&name, KINO__STR(".gz"));
     cut_suffix(&name, KINO__STR(".zst"));
-    if (!kino__str_ends_with(name, KINO__STR(".pt.trace.json")))
+    if (!kino__str_ends_with(name, KINO__STR(".pt.trace.json")) &&
+        !kino__str_ends_with(name, KINO__STR(".pt.trace.kino")))
         return;
     name.size -= strlen(".pt.trace.json");
     size_t digits = 0;
@@ -193,6 +194,14 @@ static size_t span_number(const kino__discovery *d, size_t first, size_t index)
     return number;
 }
 
+static bool has_later_span(const kino__discovery *d, size_t first, size_t index)
+{
+    for (size_t i = first; i < d->files.count; i++)
+        if (is_earlier_span(&d->files.items[index], &d->files.items[i]))
+            return true;
+    return false;
+}
+
 static bool has_several_spans(const kino__discovery *d, size_t first)
 {
     for (size_t i = first; i < d->files.count; i++)
@@ -233,15 +242,16 @@ static kino_status choose_span(kino__discovery *d, size_t first, const char *fol
 {
     if (!span)
         return has_several_spans(d, first) ? fail_spans(d, first, folder, NULL, err) : KINO_OK;
+    bool is_newest = strcmp(span, "newest") == 0, found = is_newest;
     int64_t number = 0;
     (void)kino__str_to_int(kino__str_from(span), &number);
-    bool found = false;
     bool *keep = calloc(d->files.count, sizeof *keep);
     if (!keep)
         return kino__fail_nomem(err);
     for (size_t i = first; i < d->files.count; i++) {
         const kino__found *file = &d->files.items[i];
         keep[i] = !file->span || strcmp(file->span, span) == 0 ||
+                  (is_newest && !has_later_span(d, first, i)) ||
                   (number > 0 && (uint64_t)number == span_number(d, first, i));
         found |= file->span && keep[i];
     }
@@ -250,8 +260,10 @@ static kino_status choose_span(kino__discovery *d, size_t first, const char *fol
     for (size_t i = first; st == KINO_OK && i < d->files.count; i++)
         if (keep[i])
             d->files.items[kept++] = d->files.items[i];
-    if (st == KINO_OK)
+    if (st == KINO_OK) {
+        d->older_spans += is_newest ? d->files.count - kept : 0;
         d->files.count = kept;
+    }
     free(keep);
     return st;
 }
@@ -306,7 +318,8 @@ static kino_status choose_run(kino__discovery *out, const char *folder, const ch
             chosen = runs.names.items[i];
     if (st == KINO_OK && runs.names.count == 0)
         st = kino__fail(err, KINO_NOT_FOUND,
-                        "no traces in '%s': no file named *.json, *.json.gz or *.json.zst", folder);
+                        "no traces in '%s': no file named *.json, *.json.gz, *.json.zst or *.kino",
+                        folder);
     else if (st == KINO_OK && run && !chosen)
         st = fail_with_list(err, KINO_NOT_FOUND, &runs, "no such run in '%s'; it has", folder);
     else if (st == KINO_OK && !run && runs.names.count == 1)

@@ -1,7 +1,7 @@
 /* discover.h - from paths to trace files: files, standard input, folders, runs and spans.
  *
- * A folder's traces are the files directly in it whose names end in .json, .json.gz or .json.zst. A
- * folder without any whose sub-folders have some holds several runs. Files named
+ * A folder's traces are the files directly in it whose names end in .json, .json.gz, .json.zst or
+ * .kino. A folder without any whose sub-folders have some holds several runs. Files named
  * <worker>.<digits>.pt.trace.json are spans of a worker: 1, 2, 3, ... in the order of the digits as
  * text. */
 #ifndef KINO__ENGINE_DISCOVER_H
@@ -21,11 +21,13 @@ typedef struct kino__found {
 
 typedef struct kino__discovery {
     KINO__VEC(kino__found) files; /* in natural order of their paths */
+    size_t older_spans;           /* left out because the newest were asked for */
     kino__arena arena;            /* owns the texts */
 } kino__discovery;
 
-/* Finds the files of all paths. `run` and `span` choose where a folder has several; NULL: an error
- * lists them. The discovery must be deinitialised also after a failure. */
+/* Finds the files of all paths. `run` and `span` ("newest": of each worker) choose where a folder
+ * has several; NULL: an error lists them. The discovery must be deinitialised also after a
+ * failure. */
 KINO_NODISCARD kino_status kino__discover(const char *const *paths, size_t count, const char *run,
                                           const char *span, kino__discovery *out, kino_error *err);
 void kino__discovery_deinit(kino__discovery *discovery);

@@ -123,8 +123,7 @@ static bool is_on(const kino__trace *trace, const char *key)
     return kino__str_is(text, "true") || (kino__json_to_int(text, &value) && value != 0);
 }
 
-/* "shapes, stacks, memory": the profiler's switches that were on. */
-static void add_profiler(kino__table *table, const kino__trace *trace)
+void kino__describe_profiler(const kino__trace *trace, kino__buffer *out)
 {
     static const struct {
         const char *key, *text;
@@ -133,17 +132,13 @@ static void add_profiler(kino__table *table, const kino__trace *trace)
                     {"profile_memory", "memory"},
                     {"with_modules", "modules"},
                     {"with_flops", "flops"}};
-    char text[64] = "";
-    size_t used = 0;
     for (size_t i = 0; i < COUNT(switches); i++)
         if (is_on(trace, switches[i].key))
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? ", " : "",
-                                     switches[i].text);
-    add_str(table, (kino_str){text, used});
+            kino__buffer_printf(out, "%s%s", out->size ? ", " : "", switches[i].text);
 }
 
-/* "CUDA 12.4, driver 12.8, CUPTI 22, nccl 2.20.5". CUDA and HIP write 12040 for 12.4. */
-static void add_software(kino__table *table, const kino__trace *trace)
+/* CUDA and HIP write 12040 for 12.4. */
+void kino__describe_software(const kino__trace *trace, kino__buffer *out)
 {
     static const struct {
         const char *key, *text;
@@ -153,35 +148,40 @@ static void add_software(kino__table *table, const kino__trace *trace)
         {"cupti_version", "CUPTI", false},       {"hip_runtime_version", "HIP", false},
         {"hip_driver_version", "driver", false}, {"rocprofiler-sdk_version", "rocprofiler", false},
         {"xpupti_version", "XPU PTI", false}};
-    kino__buffer text = {0}, plain = {0};
+    kino__buffer plain = {0};
     for (size_t i = 0; i < COUNT(versions); i++) {
         kino_str value = kino__trace_metadata(trace, versions[i].key);
         int64_t number;
         if (value.size == 0)
             continue;
-        kino__buffer_printf(&text, "%s%s ", text.size ? ", " : "", versions[i].text);
+        kino__buffer_printf(out, "%s%s ", out->size ? ", " : "", versions[i].text);
         if (versions[i].is_cuda && kino__json_to_int(value, &number) && number >= 1000) {
-            kino__buffer_printf(&text, "%" PRId64 ".%" PRId64, number / 1000, number % 1000 / 10);
+            kino__buffer_printf(out, "%" PRId64 ".%" PRId64, number / 1000, number % 1000 / 10);
             continue;
         }
         plain.size = 0;
         kino__json_unescape(value, &plain);
-        kino__buffer_add(&text, kino__buffer_str(&plain));
+        kino__buffer_add(out, kino__buffer_str(&plain));
     }
     kino_str info = kino__trace_metadata(trace, "distributedInfo");
     kino_str backend = info.size ? kino__args_find(info, KINO__STR("backend")) : info;
     if (backend.size) {
         plain.size = 0;
         kino__json_unescape(backend, &plain);
-        kino__buffer_printf(&text, "%s%.*s", text.size ? ", " : "",
+        kino__buffer_printf(out, "%s%.*s", out->size ? ", " : "",
                             KINO__STR_ARG(kino__buffer_str(&plain)));
     }
-    if (text.failed || plain.failed)
-        kino__table_add_null(table);
-    else
-        add_str(table, kino__buffer_str(&text));
-    kino__buffer_deinit(&text);
+    out->failed |= plain.failed;
     kino__buffer_deinit(&plain);
+}
+
+static void add_described(kino__table *table, const kino__trace *trace,
+                          void (*describe)(const kino__trace *trace, kino__buffer *out))
+{
+    kino__buffer text = {0};
+    describe(trace, &text);
+    add_str(table, text.failed ? (kino_str){"", 0} : kino__buffer_str(&text));
+    kino__buffer_deinit(&text);
 }
 
 static int64_t count_tracks(const kino__trace *trace, kino__track_kind kind)
@@ -219,8 +219,8 @@ static void add_trace(kino__table *table, const kino__trace *trace)
     kino__table_add_int(table, (int64_t)trace->file_bytes);
     kino__table_add_int(table, (int64_t)trace->text_bytes);
     kino__table_add_text(table, trace->is_epoch ? KINO__STR("epoch") : KINO__STR("unknown"));
-    add_profiler(table, trace);
-    add_software(table, trace);
+    add_described(table, trace, kino__describe_profiler);
+    add_described(table, trace, kino__describe_software);
     kino__table_add_int(table, trace->pair_count);
     kino__table_add_int(table, nesting ? (int64_t)nesting->overlap_count : KINO_NO_INT);
     kino__table_add_int(table, (int64_t)kino__ledger_repaired(&trace->ledger));
@@ -388,8 +388,7 @@ kino_status kino_run_info(kino_run *run, kino_result **out, kino_error *err)
 {
     *out = NULL;
     kino__error_clear(err);
-    if (!kino__run_need(&run->run, KINO__COLUMN_ALL, NULL))
-        return kino__fail_nomem(err);
+    KINO_TRY(kino__run_prepare(run, KINO__COLUMN_ALL, err));
     kino_result *result = kino__result_new("info");
     kino__run_describe(run, result);
     kino__info_traces(run, result);

@@ -96,35 +96,11 @@ static void add_listed(devices *d, const kino__trace *trace, kino_str object)
         touch(same, trace);
 }
 
-/* The end of the JSON object that begins at text[at], or text.size. */
-static size_t object_end(kino_str text, size_t at)
-{
-    size_t depth = 0;
-    bool in_string = false;
-    for (; at < text.size; at++) {
-        char c = text.data[at];
-        if (in_string && c == '\\')
-            at++;
-        else if (c == '"')
-            in_string = !in_string;
-        else if (!in_string && c == '{')
-            depth++;
-        else if (!in_string && c == '}' && --depth == 0)
-            return at + 1;
-    }
-    return text.size;
-}
-
 static void add_list(devices *d, const kino__trace *trace)
 {
-    kino_str list = kino__trace_metadata(trace, "deviceProperties");
-    for (size_t at = 0; at < list.size; at++) {
-        if (list.data[at] != '{')
-            continue;
-        size_t end = object_end(list, at);
-        add_listed(d, trace, (kino_str){list.data + at, end - at});
-        at = end - 1;
-    }
+    kino_str list = kino__trace_metadata(trace, "deviceProperties"), object;
+    for (size_t i = 0; i < MOST_DEVICES && kino__json_object_at(list, i, &object); i++)
+        add_listed(d, trace, object);
 }
 
 /* Streams count for the device with their id that this trace lists, else for one without a name. */

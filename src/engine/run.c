@@ -119,7 +119,8 @@ static kino_status load_file(kino_run *run, const kino__found *file,
     kino_error why;
     kino__error_clear(&why);
     kino_status st = kino__reader_load(file->path, context, &trace, &why);
-    if (st == KINO_FORMAT && file->from_folder) {
+    /* Of a folder's files one that cannot be read does not stop the others. */
+    if ((st == KINO_FORMAT || st == KINO_IO || st == KINO_NOT_FOUND) && file->from_folder) {
         /* "cannot read 'path': reason" names the path once more than one line needs. */
         const char *reason = strstr(why.message, "': ");
         kino_str line = kino__arena_format(&run->arena, "'%s': left out: %s", file->path,
@@ -201,6 +202,7 @@ static kino_status load_all(kino_run *run, const kino__discovery *found,
     kino__progress progress;
     file_progress file = {options->progress, options->progress_context, 0, found->files.count, ""};
     trace_list traces = {0};
+    run->jobs = options->jobs;
     kino_status st = find_simd(options->simd, &context.simd, err);
     if (st == KINO_OK)
         st = kino__pool_new(options->jobs, &context.pool, err);
@@ -251,6 +253,11 @@ kino_status kino_run_open(const char *const *paths, size_t count, const kino_loa
     run->label = join_paths(&run->arena, paths, count);
     kino__discovery found;
     kino_status st = kino__discover(paths, count, given.run, given.span, &found, err);
+    if (st == KINO_OK && found.older_spans)
+        add_line(run, true,
+                 kino__arena_format(&run->arena,
+                                    "%zu older span%s left out: --span chooses another",
+                                    found.older_spans, found.older_spans == 1 ? "" : "s"));
     if (st == KINO_OK)
         st = load_all(run, &found, &given, err);
     kino__discovery_deinit(&found);
@@ -262,11 +269,27 @@ kino_status kino_run_open(const char *const *paths, size_t count, const kino_loa
     return KINO_OK;
 }
 
+kino_status kino__run_prepare(const kino_run *run, unsigned columns, kino_error *err)
+{
+    bool is_lazy = false;
+    for (size_t i = 0; i < run->run.traces.count; i++)
+        is_lazy |= run->run.traces.items[i]->source != NULL;
+    if (!is_lazy)
+        return KINO_OK;
+    kino__pool *pool;
+    KINO_TRY(kino__pool_new(run->jobs, &pool, err));
+    bool ok = kino__run_need(&run->run, columns, pool);
+    kino__pool_free(pool);
+    return ok ? KINO_OK : kino__fail_nomem(err);
+}
+
 void kino_run_free(kino_run *run)
 {
     if (!run)
         return;
     kino__run_deinit(&run->run);
+    if (run->rules_free)
+        run->rules_free(run->rules); /* the traces are gone */
     kino__vec_deinit(&run->warnings);
     kino__vec_deinit(&run->notes);
     kino__arena_deinit(&run->arena);

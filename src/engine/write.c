@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "base/progress.h"
 #include "base/sink.h"
 #include "base/thread.h"
@@ -40,15 +41,19 @@ static const kino__writer_def *find_writer(const char *path, const char *format,
         text.size -= strlen(".gz");
     else if (*packing == KINO__COMPRESSION_ZSTD)
         text.size -= strlen(".zst");
-    const kino__writer_def *writer;
+    const kino__writer_def *writer, *best = NULL;
     for (size_t i = 0; (writer = kino__writer_at(i)); i++) {
         bool fits = format
                         ? kino__str_is(text, writer->name) || kino__str_is(text, writer->suffix + 1)
                         : kino__str_ends_with(text, kino__str_from(writer->suffix));
-        if (fits && (*packing == KINO__COMPRESSION_NONE || writer->is_compressible))
-            return writer;
+        if (writer->other_suffix)
+            fits |= format ? kino__str_is(text, writer->other_suffix + 1)
+                           : kino__str_ends_with(text, kino__str_from(writer->other_suffix));
+        if (fits && (*packing == KINO__COMPRESSION_NONE || writer->is_compressible) &&
+            (!best || strlen(writer->suffix) > strlen(best->suffix)))
+            best = writer; /* ".speedscope.json" goes before ".json" */
     }
-    return NULL;
+    return best;
 }
 
 static kino_status fail_unknown(const char *path, const char *format, kino_error *err)
@@ -64,6 +69,21 @@ static kino_status fail_unknown(const char *path, const char *format, kino_error
                       path, known);
 }
 
+/* What is not written in order needs a file. */
+static kino_status check_place(const kino__writer_def *writer, const char *path, kino_error *err)
+{
+    if (!writer->write_file)
+        return KINO_OK;
+    if (strcmp(path, "-") == 0)
+        return kino__fail(err, KINO_ARGUMENT,
+                          "cannot write %s to standard output: give the name of a file",
+                          writer->name);
+    if (kino__output_is_special(path))
+        return kino__fail(err, KINO_ARGUMENT, "cannot write %s to '%s': it is not a regular file",
+                          writer->name, path);
+    return KINO_OK;
+}
+
 static bool is_same_file(const char *a, const char *b)
 {
     struct stat x, y;
@@ -77,13 +97,15 @@ static kino_status check_target(const kino_run *run, const kino__writer_def *wri
     if (run->run.traces.count > 1 && !writer->takes_runs)
         return kino__fail(
             err, KINO_ARGUMENT,
-            "cannot write %zu traces into one file '%s': choose one with --rank, or convert them "
-            "one by one",
+            "cannot write %zu traces into one file '%s': choose one with --rank, join them with "
+            "'kino convert --merge', or name a folder and a format",
             run->run.traces.count, path);
-    for (size_t i = 0; i < run->run.traces.count && !is_stdout; i++) {
-        const kino__trace *trace = run->run.traces.items[i];
-        if (trace->path.size && is_same_file(path, trace->path.data))
-            return kino__fail(err, KINO_ARGUMENT, "cannot write '%s': it is the input", path);
+    for (; run && !is_stdout; run = run->parent) {
+        for (size_t i = 0; i < run->run.traces.count; i++) {
+            const kino__trace *trace = run->run.traces.items[i];
+            if (trace->path.size && is_same_file(path, trace->path.data))
+                return kino__fail(err, KINO_ARGUMENT, "cannot write '%s': it is the input", path);
+        }
     }
     return KINO_OK;
 }
@@ -92,7 +114,67 @@ kino_status kino_writer_check(const char *path, const char *format, kino_error *
 {
     kino__compression packing;
     kino__error_clear(err);
-    return find_writer(path, format, &packing) ? KINO_OK : fail_unknown(path, format, err);
+    const kino__writer_def *writer = find_writer(path, format, &packing);
+    return writer ? check_place(writer, path, err) : fail_unknown(path, format, err);
+}
+
+kino_str kino__writer_suffix(const char *format, kino__arena *arena)
+{
+    kino__compression packing;
+    const kino__writer_def *writer = find_writer("", format, &packing);
+    if (!writer)
+        return (kino_str){"", 0};
+    const char *packed = packing == KINO__COMPRESSION_GZIP   ? ".gz"
+                         : packing == KINO__COMPRESSION_ZSTD ? ".zst"
+                                                             : "";
+    return kino__arena_format(arena, "%s%s", writer->suffix, packed);
+}
+
+/* Options that are words. */
+static kino_status read_words(const kino_write_options *given, kino__write_context *context,
+                              kino_error *err)
+{
+    static const char *const kinds[] = {[KINO__STACK_COMBINED] = "combined",
+                                        [KINO__STACK_PYTHON] = "python",
+                                        [KINO__STACK_OP] = "op"};
+    enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
+    unsigned kind = 0;
+    while (given->stacks && kind < KIND_COUNT && strcmp(given->stacks, kinds[kind]) != 0)
+        kind++;
+    if (kind == KIND_COUNT)
+        return kino__fail(err, KINO_ARGUMENT, "unknown stacks '%s'; known: combined, python, op",
+                          given->stacks);
+    context->stack_kind = (kino__stack_kind)kind;
+    context->counts = given->weight && strcmp(given->weight, "count") == 0;
+    if (given->weight && !context->counts && strcmp(given->weight, "time") != 0)
+        return kino__fail(err, KINO_ARGUMENT, "unknown weight '%s'; known: time, count",
+                          given->weight);
+    return KINO_OK;
+}
+
+/* Opens, writes and closes a sink. */
+static kino_status write_in_order(const kino__run *run, const kino__writer_def *writer,
+                                  const char *path, kino__compression packing,
+                                  const kino__write_context *context, kino_error *err)
+{
+    kino__sink *sink;
+    KINO_TRY(kino__file_sink_open(path, &sink, err));
+    KINO_TRY(kino__compress_sink_take(packing, &sink, err));
+    kino_status st = writer->write(run, sink, context, err);
+    kino_status closed = kino__sink_close(sink, st == KINO_OK, st == KINO_OK ? err : NULL);
+    return st == KINO_OK ? closed : st;
+}
+
+/* Lets the writer fill a file under a temporary name. */
+static kino_status write_beside(const kino__run *run, const kino__writer_def *writer,
+                                const char *path, const kino__write_context *context,
+                                kino_error *err)
+{
+    kino__output_file file;
+    KINO_TRY(kino__output_file_open(path, &file, err));
+    kino_status st = writer->write_file(run, file.temporary, context, err);
+    kino_status closed = kino__output_file_close(&file, st == KINO_OK, st == KINO_OK ? err : NULL);
+    return st == KINO_OK ? closed : st;
 }
 
 kino_status kino_run_write(kino_run *run, const char *path, const kino_write_options *options,
@@ -106,19 +188,18 @@ kino_status kino_run_write(kino_run *run, const char *path, const kino_write_opt
     const kino__writer_def *writer = find_writer(path, given.format, &packing);
     if (!writer)
         return fail_unknown(path, given.format, err);
+    KINO_TRY(check_place(writer, path, err));
     KINO_TRY(check_target(run, writer, path, err));
     kino__progress progress;
     kino__progress_init(&progress, given.progress, given.progress_context);
-    kino__write_context context = {.progress = &progress};
-    kino__sink *sink;
-    KINO_TRY(kino__file_sink_open(path, &sink, err));
-    KINO_TRY(kino__compress_sink_take(packing, &sink, err));
+    kino__write_context context = {.progress = &progress, .label = path};
+    KINO_TRY(read_words(&given, &context, err));
     kino_status st = kino__pool_new(given.jobs, &context.pool, err);
     if (st == KINO_OK && !kino__run_need(&run->run, KINO__COLUMN_ALL, context.pool))
         st = kino__fail_nomem(err);
     if (st == KINO_OK)
-        st = writer->write(&run->run, sink, &context, err);
-    kino_status closed = kino__sink_close(sink, st == KINO_OK, st == KINO_OK ? err : NULL);
+        st = writer->write_file ? write_beside(&run->run, writer, path, &context, err)
+                                : write_in_order(&run->run, writer, path, packing, &context, err);
     kino__pool_free(context.pool);
-    return st == KINO_OK ? closed : st;
+    return st;
 }

@@ -8,7 +8,8 @@ bool kino__query_context_init(kino__query_context *context, const kino__run *run
 {
     *context = (kino__query_context){.run = run, .has_text_labels = -1};
     context->traces = calloc(run->traces.count + 1, sizeof *context->traces);
-    if (!context->traces)
+    /* Places of arguments are asked for where arguments are. */
+    if (!context->traces || !kino__run_need(run, KINO__COLUMN_ALL & ~KINO__COLUMN_PLACE, NULL))
         return false;
     context->trace_count = run->traces.count;
     for (size_t i = 0; i < run->traces.count; i++) {

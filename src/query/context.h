@@ -67,6 +67,7 @@ typedef struct kino__query_context {
     size_t trace_count;
     uint64_t event_count;
     uint64_t track_count;
+    bool reads_once;     /* every cell is read once: argument columns are not worth making */
     int has_text_labels; /* some pid or tid is a number in quotes: 0 no, 1 yes, -1 not looked yet */
 } kino__query_context;
 

@@ -5,6 +5,7 @@
  * What is left is one cursor and the value of each column, which must be cheap: it is called for
  * every cell. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "query/event_plan.h"
 #include "query/tables.h"
@@ -36,6 +37,9 @@ typedef struct event_cursor {
     int flags;                /* of the plan */
     kino__text_cursor *texts; /* one a trace, NULL until arguments are asked for */
     kino__buffer mended, scratch;
+    kino_str *members; /* with reads_once: the argument columns' texts in members_row */
+    const kino__trace *members_trace;
+    uint32_t members_row;
 } event_cursor;
 
 /* ---- definitions ---- */
@@ -145,12 +149,11 @@ static const char *table_name(size_t index)
     return tables[index].name;
 }
 
-static void table_describe(size_t index, kino__buffer *out)
+static kino__sql_columns table_columns(size_t index)
 {
     size_t first, count;
     table_args(index, &first, &count);
-    kino__sql_describe(out, tables[index].name, columns, KINO__EVENT_COLUMN_COUNT,
-                       arg_sql_columns + first, count);
+    return (kino__sql_columns){columns, KINO__EVENT_COLUMN_COUNT, arg_sql_columns + first, count};
 }
 
 /* ---- connection ---- */
@@ -219,6 +222,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
     for (size_t i = 0; cursor->texts && i < count; i++)
         kino__text_cursor_deinit(&cursor->texts[i]);
     free(cursor->texts);
+    free(cursor->members);
     kino__buffer_deinit(&cursor->mended);
     kino__buffer_deinit(&cursor->scratch);
     kino__event_stream_deinit(&cursor->stream);
@@ -232,6 +236,7 @@ static int start(sqlite3_vtab_cursor *base, int flags, const char *plan, int arg
     event_cursor *cursor = (event_cursor *)base;
     event_table *table = (event_table *)base->pVtab;
     cursor->flags = flags;
+    cursor->members_trace = NULL;
     kino__event_filter filter = {.classes = table->def->classes};
     kino__event_order order = {.count = 0};
     kino__arena arena;
@@ -285,16 +290,28 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out)
 
 /* ---- values ---- */
 
-static int result_args(event_cursor *cursor, sqlite3_context *result)
+/* The arguments of the current row as written; false when memory is out. */
+static bool args_text(event_cursor *cursor, kino_str *out)
 {
     size_t count = cursor->stream.context->trace_count;
     const kino__trace *trace = cursor->stream.qt->trace;
     if (!cursor->texts && !(cursor->texts = calloc(count, sizeof *cursor->texts)))
-        return SQLITE_NOMEM;
+        return false;
     kino__text_cursor *texts = &cursor->texts[trace->index];
-    if (!texts->text && trace->text)
+    if (!texts->text && trace->text) {
+        if (!kino__trace_need(trace, KINO__COLUMN_PLACE, NULL))
+            return false;
         kino__text_cursor_init(texts, trace->text);
-    kino_str text = kino__args_text(trace, cursor->stream.row, texts);
+    }
+    *out = kino__args_text(trace, cursor->stream.row, texts);
+    return true;
+}
+
+static int result_args(event_cursor *cursor, sqlite3_context *result)
+{
+    kino_str text;
+    if (!args_text(cursor, &text))
+        return SQLITE_NOMEM;
     if (text.size && !kino__args_mend(&text, &cursor->mended, &cursor->scratch))
         return SQLITE_NOMEM;
     if (text.size)
@@ -321,6 +338,66 @@ static bool load_arg(event_table *table, const kino__trace *trace, size_t arg, s
         break;
     }
     return table->arg_columns[cell] != NULL;
+}
+
+/* The texts of all argument columns of the current row, in one walk over its members; of doubled
+ * keys the last one counts. */
+static bool read_members(event_cursor *cursor, const event_table *table)
+{
+    kino_str text, key, value;
+    if (!cursor->members && !(cursor->members = calloc(table->arg_count, sizeof *cursor->members)))
+        return false;
+    if (!args_text(cursor, &text))
+        return false;
+    memset(cursor->members, 0, table->arg_count * sizeof *cursor->members);
+    kino__args_iter members = kino__args_iter_start(text);
+    while (kino__args_iter_next(&members, &key, &value)) {
+        for (size_t i = 0; i < table->arg_count; i++) {
+            if (kino__str_is(key, table->args[i].key))
+                cursor->members[i] = value;
+        }
+    }
+    cursor->members_trace = cursor->stream.qt->trace;
+    cursor->members_row = cursor->stream.row;
+    return true;
+}
+
+/* As result_arg, without a column: what a column would hold (store/args_columns.c). */
+static int result_member(event_cursor *cursor, const event_table *table, size_t arg,
+                         sqlite3_context *result)
+{
+    int64_t integer;
+    double real;
+    bool is_read = cursor->members_trace == cursor->stream.qt->trace &&
+                   cursor->members_row == cursor->stream.row;
+    if (!is_read && !read_members(cursor, table))
+        return SQLITE_NOMEM;
+    kino_str value = cursor->members[arg];
+    if (!value.size)
+        return SQLITE_OK;
+    switch (table->args[arg].type) {
+    case KINO__SQL_REAL:
+    case KINO__SQL_PERCENT:
+        if (kino__json_to_double(value, &real))
+            sqlite3_result_double(result, real);
+        break;
+    case KINO__SQL_TEXT:
+    case KINO__SQL_JSON:
+    case KINO__SQL_ANY:
+        if (value.data[0] == '"') {
+            cursor->scratch.size = 0;
+            kino__json_unescape(value, &cursor->scratch);
+            value = kino__buffer_str(&cursor->scratch);
+        }
+        sqlite3_result_text64(result, value.data ? value.data : "", value.size, SQLITE_TRANSIENT,
+                              SQLITE_UTF8);
+        return cursor->scratch.failed ? SQLITE_NOMEM : SQLITE_OK;
+    default:
+        if (kino__json_to_int(value, &integer))
+            kino__result_int(result, integer);
+        break;
+    }
+    return SQLITE_OK;
 }
 
 static int result_arg(event_table *table, const kino__event_stream *stream, size_t arg,
@@ -390,6 +467,9 @@ static int column_value(sqlite3_vtab_cursor *base, sqlite3_context *result, int 
     case KINO__EVENT_ARGS:
         return result_args(cursor, result);
     default:
+        if (index >= KINO__EVENT_COLUMN_COUNT && stream->context->reads_once)
+            return result_member(cursor, (event_table *)base->pVtab,
+                                 (size_t)index - KINO__EVENT_COLUMN_COUNT, result);
         if (index >= KINO__EVENT_COLUMN_COUNT)
             return result_arg((event_table *)base->pVtab, stream,
                               (size_t)index - KINO__EVENT_COLUMN_COUNT, result);
@@ -421,4 +501,4 @@ static int table_add(sqlite3 *db, kino__query_context *context, size_t index)
     return sqlite3_create_module_v2(db, tables[index].name, &module, aux, free);
 }
 
-const kino__table_family kino__event_tables = {TABLE_COUNT, table_name, table_describe, table_add};
+const kino__table_family kino__event_tables = {TABLE_COUNT, table_name, table_columns, table_add};

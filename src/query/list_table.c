@@ -38,10 +38,10 @@ static const char *table_name(size_t index)
     return kino__list_defs[index].name;
 }
 
-static void table_describe(size_t index, kino__buffer *out)
+static kino__sql_columns table_columns(size_t index)
 {
     const kino__list_def *def = &kino__list_defs[index];
-    kino__sql_describe(out, def->name, def->columns, def->column_count, NULL, 0);
+    return (kino__sql_columns){.own = def->columns, .own_count = def->column_count};
 }
 
 static int disconnect(sqlite3_vtab *vtab)
@@ -294,5 +294,5 @@ static int table_add(sqlite3 *db, kino__query_context *context, size_t index)
     return sqlite3_create_module_v2(db, kino__list_defs[index].name, &module, aux, free);
 }
 
-const kino__table_family kino__list_tables = {KINO__LIST_COUNT, table_name, table_describe,
+const kino__table_family kino__list_tables = {KINO__LIST_COUNT, table_name, table_columns,
                                               table_add};

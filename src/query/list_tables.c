@@ -318,36 +318,11 @@ static const char *const device_keys[] = {NULL,
 #undef DEVICE_KEY
 };
 
-/* The n-th object of a JSON array's text; false behind the last. Brackets within strings do not
- * count. */
-static bool array_object(kino_str text, size_t index, kino_str *object)
-{
-    size_t start = 0;
-    int depth = 0;
-    bool is_string = false;
-    for (size_t i = 0; i < text.size; i++) {
-        char c = text.data[i];
-        if (is_string) {
-            i += c == '\\';
-            is_string = c != '"';
-            continue;
-        }
-        is_string = c == '"';
-        if (c == '{' && depth++ == 0)
-            start = i;
-        if (c == '}' && depth > 0 && --depth == 0 && index-- == 0) {
-            *object = (kino_str){text.data + start, i + 1 - start};
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool device_count(const kino__trace *trace, size_t *count)
 {
     kino_str text = kino__trace_metadata(trace, "deviceProperties"), object;
     *count = 0;
-    while (array_object(text, *count, &object))
+    while (kino__json_object_at(text, *count, &object))
         ++*count;
     return true;
 }
@@ -356,7 +331,7 @@ static void device_value(const kino__trace *trace, size_t row, int column, sqlit
                          kino__buffer *scratch)
 {
     kino_str object = {"", 0};
-    array_object(kino__trace_metadata(trace, "deviceProperties"), row, &object);
+    kino__json_object_at(kino__trace_metadata(trace, "deviceProperties"), row, &object);
     const char *key = device_keys[column];
     if (!key) {
         kino__result_text(result, object);

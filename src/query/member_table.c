@@ -70,10 +70,10 @@ static const char *table_name(size_t index)
     return tables[index].name;
 }
 
-static void table_describe(size_t index, kino__buffer *out)
+static kino__sql_columns table_columns(size_t index)
 {
-    kino__sql_describe(out, tables[index].name, tables[index].columns, tables[index].column_count,
-                       NULL, 0);
+    return (kino__sql_columns){.own = tables[index].columns,
+                               .own_count = tables[index].column_count};
 }
 
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
@@ -99,8 +99,14 @@ static int disconnect(sqlite3_vtab *vtab)
     return SQLITE_OK;
 }
 
+/* ORDER BY the event's id: events are sorted before their members are read. */
+static bool is_event_order(const member_table_def *def, const struct sqlite3_index_orderby *term)
+{
+    return !term->desc && term->iColumn >= 0 && def->event_columns[term->iColumn] == KINO__EVENT_ID;
+}
+
 /* The plan's text: for each condition the letter of the event's column and of the operator's bit.
- * */
+ * Its number: 1 when rows come in order of the event's id. */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
     const member_table *table = (const member_table *)vtab;
@@ -127,6 +133,8 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
         }
     }
     *to = '\0';
+    info->idxNum = info->nOrderBy == 1 && is_event_order(table->def, &info->aOrderBy[0]);
+    info->orderByConsumed = info->idxNum;
     info->idxStr = sqlite3_mprintf("%s", plan);
     if (!info->idxStr)
         return SQLITE_NOMEM;
@@ -141,7 +149,7 @@ static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
     const member_table *table = (const member_table *)vtab;
     member_cursor *cursor = calloc(1, sizeof *cursor);
     kino__text_cursor *texts = calloc(table->context->trace_count + 1, sizeof *texts);
-    if (!cursor || !texts) {
+    if (!cursor || !texts || !kino__run_need(table->context->run, KINO__COLUMN_PLACE, NULL)) {
         free(cursor);
         free(texts);
         return SQLITE_NOMEM;
@@ -199,13 +207,12 @@ static int next(sqlite3_vtab_cursor *base)
     }
 }
 
-static int start(sqlite3_vtab_cursor *base, int flags, const char *plan, int argc,
+static int start(sqlite3_vtab_cursor *base, int by_event, const char *plan, int argc,
                  sqlite3_value **argv)
 {
-    (void)flags;
     member_cursor *cursor = (member_cursor *)base;
     kino__event_filter filter = {.count = 0};
-    kino__event_order order = {.count = 0};
+    kino__event_order order = {.terms = {{KINO__EVENT_ID, false}}, .count = by_event ? 1 : 0};
     for (int i = 0; i < argc && i < KINO__CONDITION_MAX - 1; i++, plan += 2) {
         filter.conditions[filter.count++] =
             (kino__event_condition){.column = (kino__event_column)(plan[0] - 'A'),
@@ -310,4 +317,4 @@ static int table_add(sqlite3 *db, kino__query_context *context, size_t index)
     return sqlite3_create_module_v2(db, tables[index].name, &module, aux, free);
 }
 
-const kino__table_family kino__member_tables = {TABLE_COUNT, table_name, table_describe, table_add};
+const kino__table_family kino__member_tables = {TABLE_COUNT, table_name, table_columns, table_add};

@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "query/function_set.h"
 #include "query/tables.h"
 #include "store/table.h"
 
@@ -26,6 +27,7 @@ typedef struct query {
     sqlite3 *db;
     sqlite3_stmt *statement;
     kino__query_context context;
+    kino__function_set *functions; /* NULL: none were offered */
     kino__query_options options;
     int64_t deadline_ns;
     kino_status stopped; /* why the progress handler stopped it */
@@ -34,10 +36,6 @@ typedef struct query {
     kino__buffer blobs; /* hex digits of the current row's blobs */
     kino__arena arena;
 } query;
-
-static const kino__table_family *const families[] = {&kino__event_tables, &kino__member_tables,
-                                                     &kino__list_tables};
-enum { FAMILY_COUNT = sizeof families / sizeof *families };
 
 static int64_t now_ns(void)
 {
@@ -90,6 +88,12 @@ static int check_progress(void *context)
     else if (q->options.timeout_ms && now_ns() >= q->deadline_ns)
         q->stopped = KINO_LIMIT;
     return q->stopped != KINO_OK;
+}
+
+/* For functions that compute for a while. */
+static bool may_go_on(void *context)
+{
+    return !check_progress(context);
 }
 
 static void fence_in(query *q)
@@ -212,6 +216,7 @@ static void free_query(kino_rows *rows)
     query *q = (query *)rows;
     sqlite3_finalize(q->statement);
     sqlite3_close(q->db);
+    kino__function_set_free(q->functions);
     kino__query_context_deinit(&q->context);
     kino__buffer_deinit(&q->blobs);
     kino__arena_deinit(&q->arena);
@@ -227,14 +232,12 @@ static kino_status open_database(query *q, kino_error *err)
     int rc = sqlite3_open_v2(":memory:", &q->db, flags, NULL);
     if (rc != SQLITE_OK)
         return q->db ? fail_sql(q, rc, err) : kino__fail_nomem(err);
-    for (size_t f = 0; f < FAMILY_COUNT; f++) {
-        for (size_t i = 0; i < families[f]->count; i++) {
-            rc = families[f]->add(q->db, &q->context, i);
-            if (rc != SQLITE_OK)
-                return fail_sql(q, rc, err);
-        }
+    rc = kino__tables_add(q->db, &q->context);
+    if (rc == SQLITE_OK && q->options.functions) {
+        q->functions = kino__function_set_new(q->options.functions, may_go_on, q);
+        rc = q->functions ? kino__function_set_add(q->functions, q->db) : SQLITE_NOMEM;
     }
-    return KINO_OK;
+    return rc == SQLITE_OK ? KINO_OK : fail_sql(q, rc, err);
 }
 
 /* Nothing but blanks, comments and semicolons may follow the statement. */
@@ -327,29 +330,49 @@ kino_status kino__query_open(const kino__run *run, const char *sql,
 typedef struct schema {
     kino_rows base;
     size_t family, index;
+    kino__table_functions functions; /* describe is NULL: none */
+    kino__table_function function;
     kino_cell cells[2];
     kino__buffer text;
 } schema;
+
+static kino_status give_table(schema *s, const char *name, const kino_cell **cells, kino_error *err)
+{
+    if (s->text.failed)
+        return kino__fail_nomem(err);
+    s->cells[0] = kino__cell_text(kino__str_from(name));
+    s->cells[1] = kino__cell_text(kino__buffer_str(&s->text));
+    *cells = s->cells;
+    return KINO_OK;
+}
+
+static kino_status next_function(schema *s, const kino_cell **cells, kino_error *err)
+{
+    s->text.size = 0;
+    while (s->functions.describe &&
+           s->functions.describe(s->functions.context, s->index++, &s->function)) {
+        if (s->function.is_alias)
+            continue;
+        kino__function_describe(&s->functions, &s->function, &s->text);
+        return give_table(s, s->function.name, cells, err);
+    }
+    return KINO_OK;
+}
 
 static kino_status next_table(kino_rows *rows, const kino_cell **cells, kino_error *err)
 {
     schema *s = (schema *)rows;
     *cells = NULL;
-    while (s->family < FAMILY_COUNT && s->index >= families[s->family]->count) {
+    while (s->family < KINO__FAMILY_COUNT && s->index >= kino__table_families[s->family]->count) {
         s->family++;
         s->index = 0;
     }
-    if (s->family >= FAMILY_COUNT)
-        return KINO_OK;
-    const kino__table_family *family = families[s->family];
+    if (s->family >= KINO__FAMILY_COUNT)
+        return next_function(s, cells, err);
+    const kino__table_family *family = kino__table_families[s->family];
     s->text.size = 0;
-    family->describe(s->index, &s->text);
-    if (s->text.failed)
-        return kino__fail_nomem(err);
-    s->cells[0] = kino__cell_text(kino__str_from(family->name(s->index++)));
-    s->cells[1] = kino__cell_text(kino__buffer_str(&s->text));
-    *cells = s->cells;
-    return KINO_OK;
+    kino__sql_describe(family, s->index, &s->text);
+    return give_table(s, family->name(s->index++), cells, err);
 }
 
 static void free_schema(kino_rows *rows)
@@ -361,6 +384,12 @@ static void free_schema(kino_rows *rows)
 
 kino_status kino__query_schema(kino_rows **out, kino_error *err)
 {
+    return kino__query_schema_all(NULL, out, err);
+}
+
+kino_status kino__query_schema_all(const kino__table_functions *functions, kino_rows **out,
+                                   kino_error *err)
+{
     static const kino_column columns[] = {{"name", KINO_TYPE_STRING, NULL, "table"},
                                           {"sql", KINO_TYPE_STRING, NULL, "its columns"}};
     *out = NULL;
@@ -369,6 +398,8 @@ kino_status kino__query_schema(kino_rows **out, kino_error *err)
         return kino__fail_nomem(err);
     s->base =
         (kino_rows){.column_count = 2, .columns = columns, .next = next_table, .free = free_schema};
+    if (functions)
+        s->functions = *functions;
     *out = &s->base;
     return KINO_OK;
 }

@@ -11,12 +11,14 @@
 #include <kino/base.h>
 #include <kino/table.h>
 
+#include "query/table_function.h"
 #include "store/run.h"
 
 typedef struct kino__query_options {
     unsigned timeout_ms; /* of the whole query, from open on; 0 = none */
     const volatile bool
         *cancel; /* polled, may be set by a signal handler or another thread; or NULL */
+    const kino__table_functions *functions; /* more tables, computed when asked; or NULL */
 } kino__query_options;
 
 /* Prepares exactly one read-only statement; its rows are worked out as they are asked for. The run
@@ -31,5 +33,8 @@ KINO_NODISCARD kino_status kino__query_open(const kino__run *run, const char *sq
 
 /* One row for each table: name, and the CREATE statement that describes it. */
 KINO_NODISCARD kino_status kino__query_schema(kino_rows **out, kino_error *err);
+/* The same with the table functions (copied; aliases left out) behind. */
+KINO_NODISCARD kino_status kino__query_schema_all(const kino__table_functions *functions,
+                                                  kino_rows **out, kino_error *err);
 
 #endif

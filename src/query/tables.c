@@ -1,11 +1,12 @@
 /* tables.c - descriptions of columns, and values that several tables give. */
 #include "query/tables.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "base/decimal.h"
 #include "base/json_out.h"
 #include "store/args.h"
+#include "store/table.h"
 
 const char *kino__sql_type_declaration(kino__sql_type type)
 {
@@ -39,55 +40,88 @@ static void describe_columns(kino__buffer *out, const kino__sql_column *columns,
     }
 }
 
-void kino__sql_describe(kino__buffer *out, const char *name, const kino__sql_column *columns,
-                        size_t count, const kino__sql_column *more, size_t more_count)
+const kino__table_family *const kino__table_families[KINO__FAMILY_COUNT] = {
+    &kino__event_tables, &kino__member_tables, &kino__list_tables};
+
+void kino__sql_describe(const kino__table_family *family, size_t index, kino__buffer *out)
 {
+    kino__sql_columns columns = family->columns(index);
     bool is_first = true;
-    kino__buffer_printf(out, "CREATE TABLE %s(", name);
-    describe_columns(out, columns, count, &is_first);
-    describe_columns(out, more, more_count, &is_first);
+    kino__buffer_printf(out, "CREATE TABLE %s(", family->name(index));
+    describe_columns(out, columns.shared, columns.shared_count, &is_first);
+    describe_columns(out, columns.own, columns.own_count, &is_first);
     kino__buffer_printf(out, "\n)");
+}
+
+int kino__tables_add(sqlite3 *db, kino__query_context *context)
+{
+    for (size_t f = 0; f < KINO__FAMILY_COUNT; f++) {
+        const kino__table_family *family = kino__table_families[f];
+        for (size_t i = 0; i < family->count; i++) {
+            int rc = family->add(db, context, i);
+            if (rc != SQLITE_OK)
+                return rc;
+        }
+    }
+    return SQLITE_OK;
 }
 
 int kino__table_declare(sqlite3 *db, const kino__table_family *family, size_t index)
 {
     kino__buffer sql = {0};
-    family->describe(index, &sql);
+    kino__sql_describe(family, index, &sql);
     kino__buffer_add(&sql, (kino_str){"", 1}); /* terminator */
     int rc = sql.failed ? SQLITE_NOMEM : sqlite3_declare_vtab(db, sql.data);
     kino__buffer_deinit(&sql);
     return rc;
 }
 
-void kino__result_label(sqlite3_context *result, const kino__trace *trace, const kino__label *label,
-                        bool as_text)
+kino_cell kino__label_cell(const kino__trace *trace, const kino__label *label, bool as_text,
+                           char digits[KINO__LABEL_DIGITS])
 {
     enum { EXACT_DIGITS = 15 }; /* a double holds them all */
-    char digits[32];
     double number;
     kino_str text = kino__trace_string(trace, label->text);
     switch (label->kind) {
-    case KINO__LABEL_NONE:
-        sqlite3_result_null(result);
-        break;
     case KINO__LABEL_INT:
-        if (!as_text) {
-            sqlite3_result_int64(result, label->number);
-            break;
-        }
-        (void)snprintf(digits, sizeof digits, "%lld", (long long)label->number);
-        sqlite3_result_text(result, digits, -1, SQLITE_TRANSIENT);
-        break;
+        if (as_text)
+            return kino__cell_text((kino_str){digits, kino__format_int(label->number, digits)});
+        return kino__cell_int(label->number);
     case KINO__LABEL_TEXT:
-        kino__result_text(result, text);
-        break;
+        return kino__cell_text(text);
     case KINO__LABEL_RAW: /* not an integer: a number that a double holds, or as written */
         if (kino__str_is(text, "null"))
-            sqlite3_result_null(result);
-        else if (text.size <= EXACT_DIGITS && kino__json_to_double(text, &number))
-            sqlite3_result_double(result, number);
+            break;
+        if (text.size <= EXACT_DIGITS && kino__json_to_double(text, &number))
+            return kino__cell_real(number);
+        return kino__cell_text(text);
+    case KINO__LABEL_NONE:
+        break;
+    }
+    return kino__cell_null();
+}
+
+void kino__result_label(sqlite3_context *result, const kino__trace *trace, const kino__label *label,
+                        bool as_text)
+{
+    char digits[KINO__LABEL_DIGITS];
+    kino_cell cell = kino__label_cell(trace, label, as_text, digits);
+    switch (cell.kind) {
+    case KINO_CELL_NULL:
+        sqlite3_result_null(result);
+        break;
+    case KINO_CELL_INT:
+        sqlite3_result_int64(result, cell.value.integer);
+        break;
+    case KINO_CELL_FLOAT:
+        sqlite3_result_double(result, cell.value.real);
+        break;
+    case KINO_CELL_TEXT:
+        if (cell.value.text.data == digits)
+            sqlite3_result_text64(result, digits, cell.value.text.size, SQLITE_TRANSIENT,
+                                  SQLITE_UTF8);
         else
-            kino__result_text(result, text);
+            kino__result_text(result, cell.value.text);
         break;
     }
 }

@@ -18,6 +18,7 @@
     X(TIME, "TIME INT", TIME)                                                                      \
     X(DURATION, "DURATION INT", DURATION)                                                          \
     X(BYTES, "BYTES INT", BYTES)                                                                   \
+    X(BOOL, "BOOL INT", BOOL)                                                                      \
     X(REAL, "REAL", FLOAT)                                                                         \
     X(PERCENT, "PERCENT REAL", PERCENT)                                                            \
     X(TEXT, "TEXT", STRING)                                                                        \
@@ -40,22 +41,35 @@ const char *kino__sql_type_declaration(kino__sql_type type);
 /* The result type of a declaration as SQLite gives it back; ANY for NULL and unknown ones. */
 kino_type kino__sql_type_of(const char *declaration);
 
-/* "CREATE TABLE name(...)": from `count` columns, then `more_count` more. */
-void kino__sql_describe(kino__buffer *out, const char *name, const kino__sql_column *columns,
-                        size_t count, const kino__sql_column *more, size_t more_count);
+/* The columns of a table: some that it shares with others, then its own. */
+typedef struct kino__sql_columns {
+    const kino__sql_column *shared;
+    size_t shared_count;
+    const kino__sql_column *own;
+    size_t own_count;
+} kino__sql_columns;
 
 /* Members of a family: how many, what they are called, what they look like, and making them known.
  * */
 typedef struct kino__table_family {
     size_t count;
     const char *(*name)(size_t index);
-    void (*describe)(size_t index, kino__buffer *out);
+    kino__sql_columns (*columns)(size_t index);
     int (*add)(sqlite3 *db, kino__query_context *context, size_t index); /* SQLITE_OK or an error */
 } kino__table_family;
 
 extern const kino__table_family kino__event_tables;
 extern const kino__table_family kino__member_tables;
 extern const kino__table_family kino__list_tables;
+
+enum { KINO__FAMILY_COUNT = 3 };
+extern const kino__table_family *const kino__table_families[KINO__FAMILY_COUNT];
+
+/* "CREATE TABLE name(...)" of a family's member. */
+void kino__sql_describe(const kino__table_family *family, size_t index, kino__buffer *out);
+
+/* Makes all tables of all families known; SQLITE_OK or an error. */
+int kino__tables_add(sqlite3 *db, kino__query_context *context);
 
 /* ---- what the modules share ---- */
 
@@ -78,7 +92,11 @@ static inline void kino__result_int(sqlite3_context *result, int64_t value)
         sqlite3_result_int64(result, value);
 }
 
-/* A pid or tid; as_text: this event has the number in quotes. */
+/* A pid or tid as a value; as_text: this event has the number in quotes. Digits of such a number
+ * stand in `digits`. */
+enum { KINO__LABEL_DIGITS = 24 };
+kino_cell kino__label_cell(const kino__trace *trace, const kino__label *label, bool as_text,
+                           char digits[KINO__LABEL_DIGITS]);
 void kino__result_label(sqlite3_context *result, const kino__trace *trace, const kino__label *label,
                         bool as_text);
 

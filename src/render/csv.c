@@ -1,33 +1,10 @@
-/* csv.c - one table as CSV (RFC 4180 with a plain line feed): a header, then rows; nothing is
- * rounded. A missing value is an empty field, an empty text is "". */
-#include <inttypes.h>
-#include <math.h>
-
+/* csv.c - one table as CSV (base/csv_out.h): a header, then rows; nothing is rounded. */
+#include "base/csv_out.h"
 #include "base/error.h"
-#include "base/json_out.h"
 #include "render/render.h"
-
-static void add_text(kino__buffer *out, kino_str text)
-{
-    bool plain = text.size > 0;
-    for (size_t i = 0; i < text.size && plain; i++)
-        plain = text.data[i] && !strchr(",\"\r\n", text.data[i]);
-    if (plain && text.data[0] != ' ' && text.data[text.size - 1] != ' ') {
-        kino__buffer_add(out, text);
-        return;
-    }
-    kino__buffer_add(out, KINO__STR("\""));
-    for (size_t i = 0; i < text.size; i++) {
-        if (text.data[i] == '"')
-            kino__buffer_add(out, KINO__STR("\""));
-        kino__buffer_add(out, (kino_str){text.data + i, 1});
-    }
-    kino__buffer_add(out, KINO__STR("\""));
-}
 
 static void add_cell(kino__buffer *out, kino_type type, const kino_cell *cell)
 {
-    char text[32];
     switch (cell->kind) {
     case KINO_CELL_NULL:
         break;
@@ -35,16 +12,13 @@ static void add_cell(kino__buffer *out, kino_type type, const kino_cell *cell)
         if (type == KINO_TYPE_BOOL)
             kino__buffer_add(out, cell->value.integer ? KINO__STR("true") : KINO__STR("false"));
         else
-            kino__buffer_printf(out, "%" PRId64, cell->value.integer);
+            kino__csv_add_int(out, cell->value.integer);
         break;
     case KINO_CELL_FLOAT:
-        if (isfinite(cell->value.real)) {
-            size_t size = kino__double_to_text(cell->value.real, text);
-            kino__buffer_add(out, (kino_str){text, size});
-        }
+        kino__csv_add_double(out, cell->value.real);
         break;
     case KINO_CELL_TEXT:
-        add_text(out, cell->value.text);
+        kino__csv_add_text(out, cell->value.text);
         break;
     }
 }
@@ -56,7 +30,7 @@ static kino_status add_rows(kino__render *render, kino_rows *rows, kino_error *e
     for (size_t i = 0; i < count; i++) {
         if (i)
             kino__buffer_add(&render->text, KINO__STR(","));
-        add_text(&render->text, kino__str_from(columns[i].name));
+        kino__csv_add_text(&render->text, kino__str_from(columns[i].name));
     }
     kino__buffer_add(&render->text, KINO__STR("\n"));
     for (uint64_t n = 0; render->limit == 0 || n < render->limit; n++) {

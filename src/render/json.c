@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/json_out.h"
 #include "render/render.h"
+#include "render/report.h"
 
 static const char *type_text(kino_type type)
 {
@@ -71,12 +72,9 @@ static void add_cell(kino__json *json, kino_type type, const kino_cell *cell)
     }
 }
 
-static kino_status add_rows(kino__render *render, kino__json *json, const char *name,
-                            kino_rows *rows, kino_error *err)
+static kino_status add_members(kino__render *render, kino__json *json, kino_rows *rows,
+                               kino_error *err)
 {
-    kino__json_newline(json, 2);
-    kino__json_begin_object(json);
-    add_text_member(json, "name", name);
     size_t count = kino_rows_column_count(rows);
     const kino_column *columns = kino_rows_columns(rows);
     add_columns(json, columns, count);
@@ -96,6 +94,16 @@ static kino_status add_rows(kino__render *render, kino__json *json, const char *
         KINO_TRY(kino__render_flush(render, false, err));
     }
     kino__json_end_array(json);
+    return KINO_OK;
+}
+
+static kino_status add_rows(kino__render *render, kino__json *json, const char *name,
+                            kino_rows *rows, kino_error *err)
+{
+    kino__json_newline(json, 2);
+    kino__json_begin_object(json);
+    add_text_member(json, "name", name);
+    KINO_TRY(add_members(render, json, rows, err));
     kino__json_end_object(json);
     return KINO_OK;
 }
@@ -142,7 +150,7 @@ static void begin(kino__json *json, const kino_result *result)
     kino__json_begin_object(json);
     for (size_t i = 0; i < result->params.count; i++) {
         kino__json_key(json, result->params.items[i].name);
-        add_cell(json, KINO_TYPE_ANY, &result->params.items[i].value);
+        add_cell(json, result->params.items[i].type, &result->params.items[i].value);
     }
     kino__json_end_object(json);
     kino__json_newline(json, 1);
@@ -156,21 +164,42 @@ static void end(kino__json *json)
 {
     kino__json_end_array(json);
     kino__json_end_object(json);
-    kino__buffer_add(json->out, KINO__STR("\n"));
+}
+
+kino_status kino__render_json_result(kino__render *render, kino__json *json,
+                                     const kino_result *result, kino_error *err)
+{
+    begin(json, result);
+    for (size_t i = 0; i < result->tables.count; i++) {
+        kino_rows *rows;
+        KINO_TRY(kino_result_rows(result, i, &rows, err));
+        kino_status st = add_rows(render, json, result->tables.items[i]->name, rows, err);
+        kino_rows_free(rows);
+        KINO_TRY(st);
+    }
+    end(json);
+    return KINO_OK;
+}
+
+kino_status kino__render_json_table(kino__render *render, kino__json *json,
+                                    const kino__table *table, kino_error *err)
+{
+    const kino_result *result = table->result;
+    size_t index = 0;
+    while (result->tables.items[index] != table)
+        index++;
+    kino_rows *rows;
+    KINO_TRY(kino_result_rows(result, index, &rows, err));
+    kino_status st = add_members(render, json, rows, err);
+    kino_rows_free(rows);
+    return st;
 }
 
 static kino_status render_result(kino__render *render, const kino_result *result, kino_error *err)
 {
     kino__json json = {.out = &render->text};
-    begin(&json, result);
-    for (size_t i = 0; i < result->tables.count; i++) {
-        kino_rows *rows;
-        KINO_TRY(kino_result_rows(result, i, &rows, err));
-        kino_status st = add_rows(render, &json, result->tables.items[i]->name, rows, err);
-        kino_rows_free(rows);
-        KINO_TRY(st);
-    }
-    end(&json);
+    KINO_TRY(kino__render_json_result(render, &json, result, err));
+    kino__buffer_add(&render->text, KINO__STR("\n"));
     return KINO_OK;
 }
 
@@ -181,6 +210,7 @@ static kino_status render_rows(kino__render *render, const kino_result *frame, k
     begin(&json, frame);
     KINO_TRY(add_rows(render, &json, "result", rows, err));
     end(&json);
+    kino__buffer_add(&render->text, KINO__STR("\n"));
     return KINO_OK;
 }
 

@@ -2,11 +2,12 @@
  * has its heading. */
 #include "base/error.h"
 #include "render/render.h"
+#include "render/report.h"
 #include "render/units.h"
 
 /* Text inside a cell: a bar would end it, and a backslash, backtick, star, underscore or angle
  * would mean something. */
-static void add_escaped(kino__buffer *out, kino_str text)
+void kino__md_add_text(kino__buffer *out, kino_str text)
 {
     for (size_t i = 0; i < text.size; i++) {
         if (text.data[i] && strchr("|\\`*_<>[]", text.data[i]))
@@ -26,7 +27,7 @@ static void add_row(kino__render *render, kino__buffer *scratch, const kino_colu
         scratch->size = 0;
         kino__format_cell(scratch, &columns[i], &cells[i], exact);
         kino__buffer_add(out, KINO__STR(" "));
-        add_escaped(out, kino__buffer_str(scratch));
+        kino__md_add_text(out, kino__buffer_str(scratch));
         kino__buffer_add(out, KINO__STR(" |"));
     }
     kino__buffer_add(out, KINO__STR("\n"));
@@ -48,7 +49,7 @@ static void add_header(kino__render *render, const kino_column *columns, size_t 
                 continue;
             }
             kino__buffer_add(out, KINO__STR(" "));
-            add_escaped(out, kino__str_from(columns[i].name));
+            kino__md_add_text(out, kino__str_from(columns[i].name));
             kino__buffer_add(out, KINO__STR(" |"));
         }
         kino__buffer_add(out, KINO__STR("\n"));
@@ -101,11 +102,24 @@ static kino_status add_record(kino__render *render, const kino__table *table, ki
         scratch.size = 0;
         kino__format_cell(&scratch, &table->columns[i], cell, false);
         kino__buffer_add(out, KINO__STR("| "));
-        add_escaped(out, kino__str_from(table->columns[i].name));
+        kino__md_add_text(out, kino__str_from(table->columns[i].name));
         kino__buffer_add(out, KINO__STR(" | "));
-        add_escaped(out, is_null ? KINO__STR("not available") : kino__buffer_str(&scratch));
+        kino__md_add_text(out, is_null ? KINO__STR("not available") : kino__buffer_str(&scratch));
         kino__buffer_add(out, KINO__STR(" |\n"));
     }
+    bool failed = scratch.failed;
+    kino__buffer_deinit(&scratch);
+    return failed ? kino__fail_nomem(err) : kino__render_flush(render, false, err);
+}
+
+kino_status kino__render_md_table(kino__render *render, const kino__table *table, kino_error *err)
+{
+    kino__buffer scratch = {0};
+    uint64_t hidden = hidden_columns(table), rows = kino__table_row_count(table);
+    add_header(render, table->columns, table->column_count, hidden);
+    for (uint64_t i = 0; i < rows && (!render->limit || i < render->limit); i++)
+        add_row(render, &scratch, table->columns, table->column_count, hidden,
+                &table->cells.items[i * table->column_count], false);
     bool failed = scratch.failed;
     kino__buffer_deinit(&scratch);
     return failed ? kino__fail_nomem(err) : kino__render_flush(render, false, err);
@@ -138,7 +152,7 @@ static kino_status render_result(kino__render *render, const kino_result *result
     }
     for (size_t i = 0; i < result->notes.count; i++) {
         kino__buffer_add(out, i ? KINO__STR("- ") : KINO__STR("\n## Notes\n\n- "));
-        add_escaped(out, kino__str_from(result->notes.items[i]));
+        kino__md_add_text(out, kino__str_from(result->notes.items[i]));
         kino__buffer_add(out, KINO__STR("\n"));
     }
     return KINO_OK;

@@ -12,6 +12,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "render/render.h"
+#include "render/report.h"
 #include "render/units.h"
 
 /* Texts are shortened to no less than this before a column is left out; what a query asked for is
@@ -219,7 +220,11 @@ static void grid_write_left_out(grid *g)
         kino__buffer_printf(out, "%s %s", i + g->left_out > g->columns.count ? "," : "",
                             g->columns.items[i].column->name);
     kino__buffer_add(out, KINO__STR(")"));
-    add_styled(g->render, DIM, kino__buffer_str(out));
+    if (g->render->color)
+        kino__buffer_add(&g->render->text, KINO__STR(DIM));
+    kino__format_shortened(&g->render->text, kino__buffer_str(out), g->render->width);
+    if (g->render->color)
+        kino__buffer_add(&g->render->text, KINO__STR(RESET));
     kino__buffer_add(&g->render->text, KINO__STR("\n"));
 }
 
@@ -284,7 +289,7 @@ static bool fold(grid *g, const kino__table *table)
     return true;
 }
 
-static bool write_grid(grid *g, const kino__table *table)
+static bool write_grid(grid *g, const kino__table *table, bool tells_more)
 {
     size_t rows = kino__table_row_count(table);
     if (!fold(g, table))
@@ -298,10 +303,19 @@ static bool write_grid(grid *g, const kino__table *table)
     grid_fit(g);
     grid_write_header(g);
     grid_write_rows(g);
-    if (shown < rows)
+    if (shown < rows && tells_more)
         write_more(g->render, g->indent, rows - shown);
     grid_write_left_out(g);
     return !g->scratch.failed;
+}
+
+kino_status kino__render_grid(kino__render *render, const kino__table *table, kino_error *err)
+{
+    grid g;
+    grid_init(&g, render, 2, false);
+    bool good = kino__table_row_count(table) == 0 || write_grid(&g, table, false);
+    grid_deinit(&g);
+    return good ? KINO_OK : kino__fail_nomem(err);
 }
 
 static kino_status write_table(kino__render *render, const kino__table *table, kino_error *err)
@@ -315,7 +329,7 @@ static kino_status write_table(kino__render *render, const kino__table *table, k
     }
     grid g;
     grid_init(&g, render, 2, false);
-    bool good = write_grid(&g, table);
+    bool good = write_grid(&g, table, true);
     grid_deinit(&g);
     return good ? kino__render_flush(render, false, err) : kino__fail_nomem(err);
 }

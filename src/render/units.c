@@ -185,6 +185,8 @@ static void format_real(kino__buffer *out, const kino_column *column, double val
         kino__buffer_add(out, (kino_str){text, size});
     } else if (column->type == KINO_TYPE_PERCENT) {
         kino__buffer_printf(out, "%.1f %%", value);
+    } else if (column->unit && strcmp(column->unit, "ns") == 0 && fabs(value) < 9e18) {
+        kino__format_duration(out, (int64_t)llround(value)); /* a mean of durations */
     } else {
         kino__buffer_printf(out, "%.4g", value);
     }

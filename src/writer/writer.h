@@ -20,13 +20,15 @@ typedef enum kino__stack_kind {
 typedef struct kino__write_context {
     kino__pool *pool;         /* NULL: one thread */
     kino__progress *progress; /* or NULL */
+    const char *label;        /* the output's name in messages, or NULL */
     kino__stack_kind stack_kind;
     bool counts; /* stacks weigh by number of calls, not by time */
 } kino__write_context;
 
 typedef struct kino__writer_def {
-    const char *name;   /* "chrome-json" */
-    const char *suffix; /* ".json"; ".gz" and ".zst" may follow where is_compressible */
+    const char *name;         /* "chrome-json" */
+    const char *suffix;       /* ".json"; ".gz" and ".zst" may follow where is_compressible */
+    const char *other_suffix; /* that means the same, or NULL */
     const char *help;
     bool is_compressible;
     bool takes_runs; /* one file may hold several traces */
@@ -34,8 +36,8 @@ typedef struct kino__writer_def {
      * there. */
     kino_status (*write)(const kino__run *run, kino__sink *sink, const kino__write_context *context,
                          kino_error *err);
-    /* Instead, for formats that are not written in order: makes the file `path`, which does not
-     * exist yet; the caller moves it to its name or removes it. */
+    /* Instead, for formats that are not written in order: fills the file `path`, which is empty;
+     * the caller moves it to its name or removes it. */
     kino_status (*write_file)(const kino__run *run, const char *path,
                               const kino__write_context *context, kino_error *err);
 } kino__writer_def;

@@ -1,42 +1,17 @@
 #!/usr/bin/env python3
 """Reading a trace and writing it again gives the same multiset of events, numbers equal as decimals, unknown keys kept, pairs
 written as pairs; and the result is strict JSON."""
-import collections
-import decimal
-import functools
 import gzip
-import json
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
 
-from support import common
+from support import common, same_events
 
 DATA = common.ROOT / "tests/data/chrome"
 EVERY_SUFFIX = ("kineto_2024", "odd_values", "pairs_and_async", "backward_thread", "event_sync_trace")
-
-
-@functools.lru_cache(maxsize=None)
-def number(text):
-    """Numbers that are equal as decimals become the same text, which no string of a trace is."""
-    value = decimal.Decimal(text)
-    return f"\0number {value.normalize() if value else 0}"
-
-
-def refuse(word):
-    raise ValueError(f"{word} is not JSON")
-
-
-def read(data, is_strict):
-    """The document, every number as number() has it."""
-    return json.loads(data.decode("utf-8"), parse_float=number, parse_int=number, parse_constant=refuse, strict=is_strict)
-
-
-def count(items):
-    """A multiset of JSON values; the order of keys does not count."""
-    return collections.Counter(json.dumps(item, sort_keys=True) for item in items)
 
 
 def read_written(path):
@@ -44,12 +19,6 @@ def read_written(path):
         done = subprocess.run(["zstd", "-dcq", path], capture_output=True, check=True)
         return done.stdout
     return gzip.decompress(path.read_bytes()) if path.name.endswith(".gz") else path.read_bytes()
-
-
-def first_difference(got, want):
-    missing, extra = want - got, got - want
-    return f"{sum(missing.values())} missing, {sum(extra.values())} extra; first missing {str(next(iter(missing), ''))[:400]}; " \
-           f"first extra {str(next(iter(extra), ''))[:400]}"
 
 
 def check(report, path, suffix, folder):
@@ -60,15 +29,15 @@ def check(report, path, suffix, folder):
         return
     try:
         data = read_written(out)
-        document = read(data, True)
+        document = same_events.read(data, True)
     except ValueError as problem:
         report.check(f"{what}: strict JSON", False, str(problem))
         return
-    source = read(common.read_bytes(path), False)
+    source = same_events.read(common.read_bytes(path), False)
     report.equal(f"{what}: form", isinstance(document, list), isinstance(source, list))
-    got = count(common.events_of(document))
-    want = count(common.events_of(source))
-    report.check(f"{what}: events", got == want, first_difference(got, want))
+    got = same_events.count(common.events_of(document))
+    want = same_events.count(common.events_of(source))
+    report.check(f"{what}: events", got == want, same_events.first_difference(got, want))
     if isinstance(source, dict):
         metadata = {key: value for key, value in source.items() if key != "traceEvents"}
         written = {key: value for key, value in document.items() if key != "traceEvents"}

@@ -247,3 +247,39 @@ TEST(invocations_name_a_command)
     CHECK_STR(err.message, "unknown command 'qurey' (did you mean 'query'?)");
     kino__invocation_deinit(&what);
 }
+
+TEST(options_switch_takes_a_yes_or_no_that_follows_and_nothing_else)
+{
+    typedef struct target {
+        const char *series;
+    } target;
+    static const kino__option switches[] = {
+        {"series", KINO__OPTION_SWITCH, "yes|no", "h", offsetof(target, series), false}, {0}};
+    static const struct {
+        const char *first, *second;
+        const char *series;
+        size_t positional;
+    } cases[] = {
+        {"--series", "x.json", "yes", 1},
+        {"--series", "no", "no", 0},
+        {"--series=off", "x.json", "off", 1},
+        {"x.json", "--series", "yes", 1},
+        {"x.json", "no", NULL, 2},
+        {"--series=maybe", "x.json", NULL, 9}, /* 9: refused */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        kino__option_set own = {{switches}};
+        target got = {NULL};
+        char first[32], second[32];
+        (void)snprintf(first, sizeof first, "%s", cases[i].first);
+        (void)snprintf(second, sizeof second, "%s", cases[i].second);
+        size_t positional;
+        kino_status st =
+            kino__options_parse(&own, &got, (char *[]){first, second}, 2, &positional, NULL);
+        CHECK_EQ(st, cases[i].positional == 9 ? KINO_ARGUMENT : KINO_OK);
+        if (st == KINO_OK) {
+            CHECK_EQ(positional, cases[i].positional);
+            CHECK_STR(got.series, cases[i].series);
+        }
+    }
+}

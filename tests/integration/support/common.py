@@ -24,6 +24,12 @@ def program():
     return path
 
 
+def tool(name):
+    """A program of the tests: in the folder KINO_TOOLS, or beside the program under test. None when it is not there."""
+    folder = pathlib.Path(os.environ.get("KINO_TOOLS") or pathlib.Path(program()).parent)
+    return folder / name if os.access(folder / name, os.X_OK) else None
+
+
 class Report:
     """Counts checks and remembers what failed."""
 

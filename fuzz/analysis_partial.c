@@ -1,0 +1,59 @@
+/* analysis_partial.c - partial results from anywhere: loading them, merging them and making tables
+ * of them must hold whatever the bytes are. The first byte chooses the analysis. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "analysis/analysis.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* As the engine does it: the tables first, then the rows. */
+static void finish(const kino__analysis *a, void *partial)
+{
+    kino_result *result = kino__result_new(a->def->name);
+    for (const kino_table_info *t = a->def->tables; t->name; t++) {
+        size_t columns = 0;
+        while (t->columns[columns].name)
+            columns++;
+        kino__result_add_table(result, t->name, t->columns, columns);
+    }
+    if (a->def->finish(a, partial, result, NULL) == KINO_OK)
+        for (size_t i = 0; i < result->tables.count; i++)
+            if (result->tables.items[i]->cells.count % result->tables.items[i]->column_count)
+                abort(); /* half a row */
+    kino_result_free(result);
+}
+
+static void *load(const kino__analysis *a, const char *bytes, size_t size)
+{
+    kino__pack pack = {.at = bytes, .end = bytes + size};
+    void *partial = kino__partial_new(a);
+    if (!partial)
+        return NULL;
+    a->def->pack(&pack, partial);
+    if (!pack.is_damaged && !pack.is_out_of_memory && pack.at == pack.end)
+        return partial;
+    kino__partial_free(a, partial);
+    return NULL;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    size_t count = 0;
+    while (kino__analysis_at(count))
+        count++;
+    if (size == 0 || count == 0)
+        return 0;
+    kino__analysis a;
+    if (kino__analysis_init(&a, kino__analysis_at(data[0] % count), NULL, 0, NULL) != KINO_OK)
+        abort(); /* the defaults always fit */
+    void *first = load(&a, (const char *)data + 1, size - 1);
+    void *second = first ? load(&a, (const char *)data + 1, size - 1) : NULL;
+    if (second && a.def->merge(&a, first, second, NULL) == KINO_OK)
+        finish(&a, first);
+    kino__partial_free(&a, first);
+    kino__partial_free(&a, second);
+    kino__analysis_deinit(&a);
+    return 0;
+}

@@ -1,0 +1,656 @@
+/* overview.c - the first page: what ran on what, how busy the devices were, and where the time of a
+ * step went.
+ *
+ * Method: everything is in the profile (profile.h) but the series of a device, which is made of its
+ * busy time cut into buckets. Traces are not added up: each rank has rows of its own.
+ * Cost: one pass over the kernels of each device. */
+#include <math.h>
+
+#include "analysis/analysis.h"
+#include "analysis/profile.h"
+#include "base/error.h"
+#include "store/args.h"
+
+enum { P_SM_SERIES };
+
+/* -- what a trace gives -- */
+
+typedef struct trace_part {
+    int64_t rank;
+    kino_strid worker, span; /* KINO_NO_STRING: unknown */
+    int64_t devices;         /* that were used */
+    int64_t steps, steps_found;
+    bool is_gpu, has_communication;
+} trace_part;
+
+typedef struct step_part {
+    uint32_t trace;
+    int64_t number, start, end;
+    int64_t cost[KINO__ROLE_COUNT];
+} step_part;
+
+/* Doubles travel as their bits: they are of one trace and never added to others. */
+typedef struct device_part {
+    uint32_t trace;
+    int64_t device;
+    kino_strid name;
+    int64_t memory, major, minor;
+    double utilization, sm_efficiency, occupancy, tensor_ratio;
+} device_part;
+
+/* A moment of a series and what holds from then on, or a piece with its end. */
+typedef struct point {
+    uint32_t trace;
+    int64_t device, start, end;
+    int64_t busy; /* ns; of a piece: parts of KINO__SM_SCALE */
+} point;
+
+typedef struct partial {
+    kino__string_pool texts;
+    KINO__VEC(trace_part) traces;
+    KINO__VEC(step_part) steps;
+    KINO__VEC(device_part) devices;
+    KINO__VEC(point) buckets;
+    KINO__VEC(point) pieces;
+} partial;
+
+static void deinit(void *value)
+{
+    partial *p = value;
+    kino__string_pool_deinit(&p->texts);
+    kino__vec_deinit(&p->traces);
+    kino__vec_deinit(&p->steps);
+    kino__vec_deinit(&p->devices);
+    kino__vec_deinit(&p->buckets);
+    kino__vec_deinit(&p->pieces);
+}
+
+/* -- devices -- */
+
+static int64_t int_of(kino_str object, const char *key)
+{
+    int64_t value;
+    kino_str text = kino__args_find(object, kino__str_from(key));
+    return text.size && kino__json_to_int(text, &value) ? value : KINO_NO_INT;
+}
+
+/* The properties of a device: by its id; the plugin goes by the place in the list. */
+static kino_str properties_of(const kino__profile *profile, int64_t device)
+{
+    enum { MOST_DEVICES = 4096 };
+    kino_str list = kino__trace_metadata(profile->trace, "deviceProperties"), object;
+    bool by_id = !profile->is_compat;
+    for (size_t i = 0; by_id && i < MOST_DEVICES && kino__json_object_at(list, i, &object); i++)
+        if (int_of(object, "id") == device)
+            return object;
+    if (device >= 0 && kino__json_object_at(list, (size_t)device, &object))
+        return object;
+    return (kino_str){"", 0};
+}
+
+/* False when memory is out; no name is KINO_NO_STRING. */
+static bool add_text(partial *p, kino_str json, kino_strid *out)
+{
+    kino__buffer plain = {0};
+    *out = KINO_NO_STRING;
+    if (json.size)
+        kino__json_unescape(json, &plain);
+    if (plain.size)
+        *out = kino__string_pool_add(&p->texts, kino__buffer_str(&plain));
+    bool ok = !plain.failed && (plain.size == 0 || *out != KINO_NO_STRING);
+    kino__buffer_deinit(&plain);
+    return ok;
+}
+
+static bool add_device(partial *p, const kino__profile *profile, const kino__device_metrics *m)
+{
+    kino_str object = properties_of(profile, m->device);
+    kino_strid name;
+    if (!add_text(p, kino__args_find(object, KINO__STR("name")), &name))
+        return false;
+    device_part *d = kino__vec_add(&p->devices);
+    if (d)
+        *d = (device_part){.trace = (uint32_t)p->traces.count - 1,
+                           .device = m->device,
+                           .name = name,
+                           .memory = int_of(object, "totalGlobalMem"),
+                           .major = int_of(object, "computeMajor"),
+                           .minor = int_of(object, "computeMinor"),
+                           .utilization = m->utilization,
+                           .sm_efficiency = m->sm_efficiency,
+                           .occupancy = m->occupancy_percent,
+                           .tensor_ratio = m->tensor_ratio};
+    return d != NULL;
+}
+
+/* -- series -- */
+
+/* The smallest power of ten of at least 1 us that gives at most 100 buckets. */
+static int64_t bucket_size(int64_t window)
+{
+    int64_t size = 1000;
+    while (window / 100 > size || (window / 100 == size && window % 100))
+        size *= 10;
+    return size;
+}
+
+/* Busy time in each bucket; the last one is stretched to the end of the window, and a point without
+ * length closes the series. */
+static bool add_buckets(partial *p, const kino__profile *profile, int64_t device)
+{
+    int64_t window = profile->window_end - profile->window_start, size = bucket_size(window);
+    int64_t count = window / size;
+    kino__intervals busy = {0};
+    bool ok = kino__profile_busy(profile, device, &busy);
+    size_t at = 0;
+    for (int64_t i = 0; ok && count > 0 && i <= count; i++) {
+        int64_t start = i < count ? profile->window_start + i * size : profile->window_end;
+        int64_t end = i + 1 < count ? start + size : profile->window_end, time = 0;
+        while (at < busy.count && busy.items[at].end <= start)
+            at++;
+        for (size_t k = at; k < busy.count && busy.items[k].start < end; k++) {
+            int64_t from = busy.items[k].start > start ? busy.items[k].start : start;
+            int64_t to = busy.items[k].end < end ? busy.items[k].end : end;
+            time += to - from;
+        }
+        point *slot = kino__vec_add(&p->buckets);
+        ok = slot != NULL;
+        if (ok)
+            *slot = (point){(uint32_t)p->traces.count - 1, device, start, end, time};
+    }
+    kino__vec_deinit(&busy);
+    return ok;
+}
+
+static bool add_pieces(partial *p, const kino__profile *profile, int64_t device)
+{
+    kino__sm_pieces pieces = {0};
+    bool ok = kino__profile_sm_pieces(profile, device, &pieces) &&
+              kino__vec_reserve(&p->pieces, pieces.count);
+    for (size_t i = 0; ok && i < pieces.count; i++) {
+        const kino__sm_piece *piece = &pieces.items[i];
+        p->pieces.items[p->pieces.count++] =
+            (point){(uint32_t)p->traces.count - 1, device, piece->start, piece->end, piece->value};
+    }
+    kino__vec_deinit(&pieces);
+    return ok;
+}
+
+/* -- one trace -- */
+
+static bool add_trace(partial *p, const kino__profile *profile)
+{
+    const kino__trace *trace = profile->trace;
+    trace_part *t = kino__vec_add(&p->traces);
+    if (!t)
+        return false;
+    *t = (trace_part){.rank = trace->rank,
+                      .worker = KINO_NO_STRING,
+                      .span = KINO_NO_STRING,
+                      .devices = (int64_t)profile->devices.count,
+                      .steps = (int64_t)profile->steps.count,
+                      .steps_found = (int64_t)profile->step_count_found,
+                      .is_gpu = profile->has_runtime || profile->has_kernel || profile->has_copies,
+                      .has_communication = profile->has_communication};
+    if (trace->worker.size)
+        t->worker = kino__string_pool_add_borrowed(&p->texts, trace->worker);
+    if (trace->span.size)
+        t->span = kino__string_pool_add_borrowed(&p->texts, trace->span);
+    return (trace->worker.size == 0 || t->worker != KINO_NO_STRING) &&
+           (trace->span.size == 0 || t->span != KINO_NO_STRING);
+}
+
+static bool add_steps(partial *p, const kino__profile *profile)
+{
+    if (!kino__vec_reserve(&p->steps, profile->steps.count))
+        return false;
+    for (size_t i = 0; i < profile->steps.count; i++) {
+        const kino__profile_step *from = &profile->steps.items[i];
+        step_part *step = &p->steps.items[p->steps.count++];
+        *step = (step_part){.trace = (uint32_t)p->traces.count - 1,
+                            .number = from->number,
+                            .start = from->start,
+                            .end = from->end};
+        memcpy(step->cost, from->cost, sizeof step->cost);
+    }
+    return true;
+}
+
+static kino_status map(const kino__analysis *a, const kino__trace *trace, void *value,
+                       kino_error *err)
+{
+    partial *p = value;
+    bool is_compat = kino__analysis_is_compat(a, "tensorboard");
+    const kino__profile *profile = kino__profile_of(trace, is_compat, a->pool);
+    bool ok = profile && add_trace(p, profile) && add_steps(p, profile);
+    for (size_t i = 0; ok && i < profile->metrics.count; i++) {
+        const kino__device_metrics *m = &profile->metrics.items[i];
+        ok = add_device(p, profile, m) && add_buckets(p, profile, m->device) &&
+             (!kino__param_bool(a, P_SM_SERIES) || add_pieces(p, profile, m->device));
+    }
+    return ok ? KINO_OK : kino__fail_nomem(err);
+}
+
+/* -- many traces -- */
+
+static bool move_text(partial *p, partial *from, kino_strid *id)
+{
+    if (*id == KINO_NO_STRING)
+        return true;
+    *id = kino__string_pool_add(&p->texts, kino__string_pool_text(&from->texts, *id));
+    return *id != KINO_NO_STRING;
+}
+
+/* Appends items of one list to the other; each has a field `trace` to be moved on. */
+#define APPEND(to, from, shift)                                                                    \
+    (kino__vec_reserve((to), (from)->count) &&                                                     \
+     append_all((to)->items, &(to)->count, (from)->items, (from)->count, sizeof *(to)->items,      \
+                (shift)))
+
+static bool append_all(void *to, size_t *to_count, const void *from, size_t count, size_t size,
+                       uint32_t shift)
+{
+    char *at = (char *)to + *to_count * size;
+    if (count)
+        memcpy(at, from, count * size);
+    for (size_t i = 0; i < count; i++)
+        *(uint32_t *)(void *)(at + i * size) += shift; /* trace stands first in all of them */
+    *to_count += count;
+    return true;
+}
+
+static kino_status merge(const kino__analysis *a, void *into, void *from, kino_error *err)
+{
+    (void)a;
+    partial *p = into, *more = from;
+    uint32_t shift = (uint32_t)p->traces.count;
+    bool ok = kino__vec_reserve(&p->traces, more->traces.count);
+    for (size_t i = 0; ok && i < more->traces.count; i++) {
+        trace_part *t = &p->traces.items[p->traces.count++];
+        *t = more->traces.items[i];
+        ok = move_text(p, more, &t->worker) && move_text(p, more, &t->span);
+    }
+    for (size_t i = 0; ok && i < more->devices.count; i++)
+        ok = move_text(p, more, &more->devices.items[i].name);
+    ok = ok && APPEND(&p->steps, &more->steps, shift) &&
+         APPEND(&p->devices, &more->devices, shift) && APPEND(&p->buckets, &more->buckets, shift) &&
+         APPEND(&p->pieces, &more->pieces, shift);
+    return ok ? KINO_OK : kino__fail_nomem(err);
+}
+
+static void pack_trace(kino__pack *pack, trace_part *t)
+{
+    kino__pack_int(pack, &t->rank);
+    kino__pack_u32(pack, &t->worker);
+    kino__pack_u32(pack, &t->span);
+    kino__pack_int(pack, &t->devices);
+    kino__pack_int(pack, &t->steps);
+    kino__pack_int(pack, &t->steps_found);
+    kino__pack_bool(pack, &t->is_gpu);
+    kino__pack_bool(pack, &t->has_communication);
+}
+
+static void pack_step(kino__pack *pack, step_part *s)
+{
+    kino__pack_u32(pack, &s->trace);
+    kino__pack_int(pack, &s->number);
+    kino__pack_int(pack, &s->start);
+    kino__pack_int(pack, &s->end);
+    for (int r = 0; r < KINO__ROLE_COUNT; r++)
+        kino__pack_int(pack, &s->cost[r]);
+}
+
+static void pack_double(kino__pack *pack, double *value)
+{
+    uint64_t bits;
+    memcpy(&bits, value, sizeof bits);
+    kino__pack_u64(pack, &bits);
+    memcpy(value, &bits, sizeof bits);
+}
+
+static void pack_device(kino__pack *pack, device_part *d)
+{
+    kino__pack_u32(pack, &d->trace);
+    kino__pack_int(pack, &d->device);
+    kino__pack_u32(pack, &d->name);
+    kino__pack_int(pack, &d->memory);
+    kino__pack_int(pack, &d->major);
+    kino__pack_int(pack, &d->minor);
+    pack_double(pack, &d->utilization);
+    pack_double(pack, &d->sm_efficiency);
+    pack_double(pack, &d->occupancy);
+    pack_double(pack, &d->tensor_ratio);
+}
+
+static void pack_point(kino__pack *pack, point *b)
+{
+    kino__pack_u32(pack, &b->trace);
+    kino__pack_int(pack, &b->device);
+    kino__pack_int(pack, &b->start);
+    kino__pack_int(pack, &b->end);
+    kino__pack_int(pack, &b->busy);
+}
+
+static void check_text(kino__pack *pack, const partial *p, kino_strid id)
+{
+    if (id != KINO_NO_STRING && id >= kino__string_pool_count(&p->texts))
+        pack->is_damaged = true;
+}
+
+static void pack(kino__pack *pack, void *value)
+{
+    partial *p = value;
+    kino__pack_pool(pack, &p->texts);
+    KINO__PACK_VEC(pack, &p->traces, pack_trace);
+    KINO__PACK_VEC(pack, &p->steps, pack_step);
+    KINO__PACK_VEC(pack, &p->devices, pack_device);
+    KINO__PACK_VEC(pack, &p->buckets, pack_point);
+    KINO__PACK_VEC(pack, &p->pieces, pack_point);
+    for (size_t i = 0; i < p->traces.count; i++) {
+        check_text(pack, p, p->traces.items[i].worker);
+        check_text(pack, p, p->traces.items[i].span);
+    }
+    for (size_t i = 0; i < p->steps.count; i++)
+        pack->is_damaged |= p->steps.items[i].trace >= p->traces.count;
+    for (size_t i = 0; i < p->devices.count; i++) {
+        pack->is_damaged |= p->devices.items[i].trace >= p->traces.count;
+        check_text(pack, p, p->devices.items[i].name);
+    }
+    for (size_t i = 0; i < p->buckets.count; i++)
+        pack->is_damaged |= p->buckets.items[i].trace >= p->traces.count;
+    for (size_t i = 0; i < p->pieces.count; i++)
+        pack->is_damaged |= p->pieces.items[i].trace >= p->traces.count;
+}
+
+/* -- the answer -- */
+
+static const kino_param_info params[] = {
+    [P_SM_SERIES] = {"sm_series", KINO_TYPE_BOOL, "no",
+                     "fill sm_efficiency_series: two rows a kernel at most", NULL},
+    {0},
+};
+
+enum { T_CONFIGURATION, T_GPUS, T_SUMMARY, T_STEPS, T_UTILIZATION, T_SM };
+
+#define RANK                                                                                       \
+    {                                                                                              \
+        "rank", KINO_TYPE_INT, NULL, "of the trace; null: unknown"                                 \
+    }
+
+static const kino_column configuration_columns[] = {
+    RANK,
+    {"worker", KINO_TYPE_STRING, NULL, "from the name of the file"},
+    {"span", KINO_TYPE_STRING, NULL, "which recording of the worker"},
+    {"number_of_workers", KINO_TYPE_INT, "count", "of the run"},
+    {"device_type", KINO_TYPE_STRING, NULL, "GPU or CPU"},
+    {"devices", KINO_TYPE_INT, "count", "that had work"},
+    {"steps", KINO_TYPE_INT, "count", "that the averages are made of"},
+    {"steps_left_out", KINO_TYPE_INT, "count", "at the end, because they were cut off"},
+    {0},
+};
+
+static const kino_column gpu_columns[] = {
+    RANK,
+    {"device", KINO_TYPE_INT, NULL, "id"},
+    {"name", KINO_TYPE_STRING, NULL, NULL},
+    {"memory", KINO_TYPE_BYTES, NULL, NULL},
+    {"compute_capability", KINO_TYPE_STRING, NULL, NULL},
+    {"gpu_utilization", KINO_TYPE_PERCENT, NULL, "time with a kernel at work"},
+    {"est_sm_efficiency", KINO_TYPE_PERCENT, NULL, "multiprocessors with a block, over time"},
+    {"est_achieved_occupancy", KINO_TYPE_PERCENT, NULL, "mean of its kernels, by their time"},
+    {"kernel_time_using_tensor_cores", KINO_TYPE_PERCENT, NULL, "of kernels of operators"},
+    {0},
+};
+
+static const kino_column summary_columns[] = {
+    RANK,
+    {"category", KINO_TYPE_STRING, NULL, "Average Step Time, then its parts"},
+    {"time", KINO_TYPE_DURATION, NULL, "average over the steps"},
+    {"percentage", KINO_TYPE_PERCENT, NULL, "of the step"},
+    {0},
+};
+
+enum { C_KERNEL = 4 }; /* the first of the roles */
+
+static const kino_column step_columns[] = {
+    RANK,
+    {"step", KINO_TYPE_INT, NULL, "its number"},
+    {"start", KINO_TYPE_TIME, NULL, "behind the device work of the step before"},
+    {"total", KINO_TYPE_DURATION, NULL, "to the end of the device work it launched"},
+    {"kernel", KINO_TYPE_DURATION, NULL, "kernels, without communication"},
+    {"memcpy", KINO_TYPE_DURATION, NULL, "copies, while no kernel ran"},
+    {"memset", KINO_TYPE_DURATION, NULL, "sets, while nothing of the above"},
+    {"communication", KINO_TYPE_DURATION, NULL, "collectives that nothing above covers"},
+    {"runtime", KINO_TYPE_DURATION, NULL, "calls of the driver's library, likewise"},
+    {"dataloader", KINO_TYPE_DURATION, NULL, "waiting for data, likewise"},
+    {"cpu_exec", KINO_TYPE_DURATION, NULL, "operators and annotations, likewise"},
+    {"other", KINO_TYPE_DURATION, NULL, "the rest"},
+    {0},
+};
+
+static const kino_column utilization_columns[] = {
+    RANK,
+    {"device", KINO_TYPE_INT, NULL, "id"},
+    {"time", KINO_TYPE_TIME, NULL, "start of the bucket; the last row is the end"},
+    {"gpu_utilization", KINO_TYPE_PERCENT, NULL, "time with a kernel at work"},
+    {0},
+};
+
+static const kino_column sm_columns[] = {
+    RANK,
+    {"device", KINO_TYPE_INT, NULL, "id"},
+    {"start", KINO_TYPE_TIME, NULL, NULL},
+    {"end", KINO_TYPE_TIME, NULL, NULL},
+    {"est_sm_efficiency", KINO_TYPE_PERCENT, NULL, "blocks per SM of what ran, at most 100 %"},
+    {0},
+};
+
+static const kino_table_info tables[] = {
+    [T_CONFIGURATION] = {"configuration", "one row a trace", configuration_columns, "Configuration",
+                         NULL},
+    [T_GPUS] = {"gpu_summary", "one row a device, over the steps from first to last", gpu_columns,
+                "GPU summary", "not available: no kernel says on which device it ran"},
+    [T_SUMMARY] = {"execution_summary", "the average step and its parts", summary_columns,
+                   "Execution summary", "not available: the trace has no events of known kind"},
+    [T_STEPS] = {"step_breakdown", "one row a step; the parts add up to it", step_columns,
+                 "Step time breakdown", "not available: the trace has no events of known kind"},
+    [T_UTILIZATION] = {"utilization_series", "one row a device and bucket of time",
+                       utilization_columns, "Utilisation over time",
+                       "not available: no kernel says on which device it ran"},
+    [T_SM] = {"sm_efficiency_series", "one row a device and piece of time; see sm_series",
+              sm_columns, "SM efficiency over time", "asked for with --sm-series"},
+    {0},
+};
+
+/* Does a category stand in the table of this trace? */
+static bool is_shown(const trace_part *t, int role)
+{
+    switch (role) {
+    case KINO__ROLE_KERNEL:
+    case KINO__ROLE_MEMCPY:
+    case KINO__ROLE_MEMSET:
+    case KINO__ROLE_RUNTIME:
+        return t->is_gpu;
+    case KINO__ROLE_COMMUNICATION:
+        return t->has_communication;
+    default:
+        return true;
+    }
+}
+
+static void add_name(const partial *p, kino__table *table, kino_strid id)
+{
+    if (id == KINO_NO_STRING)
+        kino__table_add_null(table);
+    else
+        kino__table_add_text(table, kino__string_pool_text(&p->texts, id));
+}
+
+/* Workers with several spans count once; traces of unknown workers count each. */
+static int64_t count_workers(const partial *p)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < p->traces.count; i++) {
+        bool is_new = true;
+        kino_strid worker = p->traces.items[i].worker;
+        for (size_t k = 0; k < i && worker != KINO_NO_STRING && is_new; k++)
+            is_new = p->traces.items[k].worker != worker;
+        count += is_new;
+    }
+    return count;
+}
+
+static void fill_configuration(const partial *p, kino__table *table)
+{
+    int64_t workers = count_workers(p);
+    for (size_t i = 0; i < p->traces.count; i++) {
+        const trace_part *t = &p->traces.items[i];
+        kino__table_add_int(table, t->rank);
+        add_name(p, table, t->worker);
+        add_name(p, table, t->span);
+        kino__table_add_int(table, workers);
+        kino__table_add_text(table, kino__str_from(t->is_gpu ? "GPU" : "CPU"));
+        kino__table_add_int(table, t->devices);
+        kino__table_add_int(table, t->steps);
+        kino__table_add_int(table, t->steps_found - t->steps);
+    }
+}
+
+static void fill_gpus(const partial *p, kino__table *table)
+{
+    for (size_t i = 0; i < p->devices.count; i++) {
+        const device_part *d = &p->devices.items[i];
+        kino__table_add_int(table, p->traces.items[d->trace].rank);
+        kino__table_add_int(table, d->device);
+        add_name(p, table, d->name);
+        kino__table_add_int(table, d->memory);
+        if (d->major == KINO_NO_INT || d->minor == KINO_NO_INT)
+            kino__table_add_null(table);
+        else
+            kino__table_add_format(table, "%lld.%lld", (long long)d->major, (long long)d->minor);
+        kino__table_add_real(table, d->utilization * 100);
+        kino__table_add_real(table, d->sm_efficiency * 100);
+        kino__table_add_real(table, d->occupancy);
+        kino__table_add_real(table, d->tensor_ratio * 100);
+    }
+}
+
+static void add_category(kino__table *table, const trace_part *t, const char *name, int64_t sum,
+                         int64_t total)
+{
+    kino__table_add_int(table, t->rank);
+    kino__table_add_text(table, kino__str_from(name));
+    kino__table_add_int(table, llround((double)sum / (double)t->steps));
+    kino__table_add_real(table, total ? 100 * (double)sum / (double)total : NAN);
+}
+
+static void fill_summary(const partial *p, kino__table *table)
+{
+    for (size_t i = 0, s = 0; i < p->traces.count; i++) {
+        const trace_part *t = &p->traces.items[i];
+        int64_t total = 0, cost[KINO__ROLE_COUNT] = {0};
+        size_t first = s;
+        for (; s < p->steps.count && p->steps.items[s].trace == i; s++) {
+            total += p->steps.items[s].end - p->steps.items[s].start;
+            for (int r = 0; r < KINO__ROLE_COUNT; r++)
+                cost[r] += p->steps.items[s].cost[r];
+        }
+        if (s == first)
+            continue;
+        add_category(table, t, "Average Step Time", total, total);
+        for (int r = 0; r < KINO__ROLE_COUNT; r++)
+            if (is_shown(t, r))
+                add_category(table, t, kino__role_name((kino__role)r), cost[r], total);
+    }
+}
+
+static void fill_steps(const partial *p, kino__table *table)
+{
+    for (size_t i = 0; i < p->steps.count; i++) {
+        const step_part *s = &p->steps.items[i];
+        const trace_part *t = &p->traces.items[s->trace];
+        kino__table_add_int(table, t->rank);
+        kino__table_add_int(table, s->number);
+        kino__table_add_int(table, s->start);
+        kino__table_add_int(table, s->end - s->start);
+        for (int r = 0; r < KINO__ROLE_COUNT; r++)
+            kino__table_add_int(table, is_shown(t, r) ? s->cost[r] : KINO_NO_INT);
+    }
+    for (int r = 0; r < KINO__ROLE_COUNT && table; r++) {
+        bool is_seen = false;
+        for (size_t i = 0; i < p->traces.count; i++)
+            is_seen |= is_shown(&p->traces.items[i], r);
+        if (!is_seen)
+            table->hidden |= 1u << (C_KERNEL + r);
+    }
+}
+
+static void fill_series(const partial *p, kino__table *utilization, kino__table *sm)
+{
+    for (size_t i = 0; i < p->buckets.count; i++) {
+        const point *b = &p->buckets.items[i];
+        double length = b->end > b->start ? (double)(b->end - b->start) : 1;
+        kino__table_add_int(utilization, p->traces.items[b->trace].rank);
+        kino__table_add_int(utilization, b->device);
+        kino__table_add_int(utilization, b->start);
+        kino__table_add_real(utilization, 100 * (double)b->busy / length);
+    }
+    for (size_t i = 0; i < p->pieces.count; i++) {
+        const point *b = &p->pieces.items[i];
+        kino__table_add_int(sm, p->traces.items[b->trace].rank);
+        kino__table_add_int(sm, b->device);
+        kino__table_add_int(sm, b->start);
+        kino__table_add_int(sm, b->end);
+        kino__table_add_real(sm, 100 * (double)b->busy / KINO__SM_SCALE);
+    }
+}
+
+static kino_status finish(const kino__analysis *a, void *value, kino_result *result,
+                          kino_error *err)
+{
+    (void)a;
+    (void)err;
+    const partial *p = value;
+    int64_t without_steps = 0, cut = 0;
+    fill_configuration(p, kino__analysis_table(result, T_CONFIGURATION));
+    fill_gpus(p, kino__analysis_table(result, T_GPUS));
+    fill_summary(p, kino__analysis_table(result, T_SUMMARY));
+    fill_steps(p, kino__analysis_table(result, T_STEPS));
+    fill_series(p, kino__analysis_table(result, T_UTILIZATION), kino__analysis_table(result, T_SM));
+    for (size_t i = 0; i < p->traces.count; i++) {
+        without_steps += p->traces.items[i].steps == 0;
+        cut += p->traces.items[i].steps_found - p->traces.items[i].steps;
+    }
+    if (without_steps)
+        kino__result_note(result, "steps not available in %lld of %zu traces: they have no spans",
+                          (long long)without_steps, p->traces.count);
+    if (cut)
+        kino__result_note(result,
+                          "%lld steps at the end are left out: they launched nothing or "
+                          "much less than the step before",
+                          (long long)cut);
+    return KINO_OK;
+}
+
+static const char *const compat[] = {"tensorboard", NULL};
+
+const kino__analysis_def kino__analysis_overview = {
+    .name = "overview",
+    .help = "what ran on what, how busy it was, and where the time of a step went",
+    .description =
+        "A moment of a step belongs to the first of these that is at work: kernel, copy,\n"
+        "set, communication, runtime call, data loader, other work of the host. What is\n"
+        "left is Other. So the parts of a step add up to it. A step lasts from its start\n"
+        "on the host, or the end of the step before, to the end of the device work that\n"
+        "it launched; a trace without steps is one step. docs/analyses/profile.md has the\n"
+        "whole definition.\n",
+    .params = params,
+    .tables = tables,
+    .compat = compat,
+    .partial_size = sizeof(partial),
+    .map = map,
+    .merge = merge,
+    .finish = finish,
+    .pack = pack,
+    .deinit = deinit,
+};

@@ -1,0 +1,61 @@
+/* pack.h - partial results to bytes and back, described once.
+ *
+ *   static void pack_row(kino__pack *pack, row *r)
+ *   {
+ *       kino__pack_str(pack, &r->name);
+ *       kino__pack_int(pack, &r->total);
+ *   }
+ *   static void pack(kino__pack *pack, void *partial)
+ *   {
+ *       struct partial *p = partial;
+ *       KINO__PACK_VEC(pack, &p->rows, pack_row);
+ *   }
+ *
+ * The same function saves and loads, so both sides cannot drift apart. Failure sticks (out of
+ * memory, damaged bytes): later calls do nothing, and loaded values are 0 or empty. Loaded texts
+ * are views of the bytes. Integers are zigzag varints, texts a length and bytes; no floats: they
+ * begin in finish. */
+#ifndef KINO__ANALYSIS_PACK_H
+#define KINO__ANALYSIS_PACK_H
+
+#include "base/str.h"
+#include "base/string_pool.h"
+#include "base/vec.h"
+
+typedef struct kino__pack {
+    kino__buffer *out;     /* saving; NULL: loading */
+    const char *at, *end;  /* loading: what is left */
+    bool is_damaged;       /* loading: the bytes are not what was saved */
+    bool is_out_of_memory; /* loading; saving says it in out->failed */
+} kino__pack;
+
+void kino__pack_int(kino__pack *pack, int64_t *value);
+void kino__pack_u64(kino__pack *pack, uint64_t *value);
+void kino__pack_u32(kino__pack *pack, uint32_t *value);
+void kino__pack_bool(kino__pack *pack, bool *value);
+void kino__pack_str(kino__pack *pack, kino_str *value);
+/* A pool of the partial's own; it must be initialised. */
+void kino__pack_pool(kino__pack *pack, kino__string_pool *pool);
+
+/* The number of items that follow; each takes at least a byte, so a damaged count cannot ask for
+ * much. */
+size_t kino__pack_count(kino__pack *pack, size_t count);
+
+/* For KINO__PACK_VEC: a loaded array had no room. */
+bool kino__pack_no_room(kino__pack *pack);
+
+/* An array of the partial's own (KINO__VEC); item: void (kino__pack *, type *). */
+#define KINO__PACK_VEC(pack, vec, item)                                                            \
+    do {                                                                                           \
+        size_t kino_pack_count_ = kino__pack_count((pack), (vec)->count);                          \
+        if (!(pack)->out && !kino__vec_reserve((vec), kino_pack_count_) &&                         \
+            kino__pack_no_room(pack))                                                              \
+            break;                                                                                 \
+        for (size_t kino_pack_i_ = 0; kino_pack_i_ < kino_pack_count_; kino_pack_i_++) {           \
+            if (!(pack)->out)                                                                      \
+                memset(&(vec)->items[(vec)->count++], 0, sizeof *(vec)->items);                    \
+            item((pack), &(vec)->items[(pack)->out ? kino_pack_i_ : (vec)->count - 1]);            \
+        }                                                                                          \
+    } while (0)
+
+#endif

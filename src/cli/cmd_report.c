@@ -1,0 +1,119 @@
+/* cmd_report.c - kino report: where the time goes and what to do about it. */
+#include "base/error.h"
+#include "cli/cli.h"
+
+typedef struct report_options {
+    kino__common_options common;
+    const char *compat, *steps;
+    bool full;
+    unsigned width;
+} report_options;
+
+#define COMMON(name) offsetof(report_options, common.name)
+
+static const kino__option options_table[] = {
+    {"full", KINO__OPTION_FLAG, NULL,
+     "with the details: all recommendations, steps, modules, collectives",
+     offsetof(report_options, full), false},
+    {"format", KINO__OPTION_CHOICE, "table|json|md|html",
+     "table: for the terminal; html: one page that needs nothing else (default: table)",
+     COMMON(format), false},
+    {"output", KINO__OPTION_TEXT, "FILE", "write the report to FILE instead of standard output",
+     COMMON(output), false},
+    {"steps", KINO__OPTION_TEXT, "A-B", "only these profiler steps: 5 or 3-7",
+     offsetof(report_options, steps), false},
+    {"compat", KINO__OPTION_CHOICE, "tensorboard",
+     "numbers as the TensorBoard plugin gives them, defects included",
+     offsetof(report_options, compat), false},
+    {"limit", KINO__OPTION_COUNT, "N",
+     "rows of each table in the details, 0 for all (default: 50; JSON: all)", COMMON(limit), false},
+    {"width", KINO__OPTION_UINT, "N",
+     "columns to fit into (default: the terminal's, 100 where there is none)",
+     offsetof(report_options, width), false},
+    {0},
+};
+
+static void init(void *options)
+{
+    report_options *o = options;
+    o->common.span = "newest";
+}
+
+static int show_report(const report_options *given, const kino_report *report)
+{
+    kino__output output;
+    kino_error err;
+    kino__error_clear(&err);
+    int code = kino__output_open(&output, &given->common);
+    if (code != KINO__EXIT_OK)
+        return code;
+    if (given->width)
+        output.render.width = given->width;
+    if (strcmp(given->common.format, "html") == 0 && given->common.limit == KINO__LIMIT_DEFAULT)
+        output.render.limit = 500;
+    kino_status st = kino_render_report(report, &output.render, kino__output_write, &output, &err);
+    return kino__output_finish(&output, st, &err);
+}
+
+static int make_report(const report_options *given, kino_run *run, const kino_report_options *how)
+{
+    kino_report *report = NULL;
+    kino_error err;
+    kino_report_options options = *how;
+    kino__progress_bar bar;
+    kino__progress_bar_init(&bar, !given->common.quiet && !given->common.no_progress);
+    options.progress = kino__progress_bar_report;
+    options.progress_context = &bar;
+    kino_status st = kino_run_report(run, &options, &report, &err);
+    kino__progress_bar_end(&bar);
+    if (st != KINO_OK)
+        return kino__report_error(&err, KINO__EXIT_FAILED);
+    int code = show_report(given, report);
+    kino_report_free(report);
+    return code;
+}
+
+static int run_report(void *options, char **arguments, size_t count)
+{
+    const report_options *given = options;
+    kino_error err;
+    if (count == 0)
+        return kino__report_usage(&kino__command_report, "which trace or folder?");
+    kino_report_options how = KINO_REPORT_OPTIONS_INIT;
+    how.jobs = given->common.jobs;
+    how.alone = true;
+    how.compat = given->compat;
+    how.steps = given->steps;
+    how.full = given->full || strcmp(given->common.format, "html") == 0;
+    if (kino_report_check(&how, &err) != KINO_OK)
+        return kino__report_usage(&kino__command_report, "%s", err.message);
+    kino_run *run = NULL;
+    int code = kino__open_run(&given->common, arguments, count, &run);
+    if (code == KINO__EXIT_OK)
+        code = make_report(given, run, &how);
+    kino_run_free(run);
+    return code;
+}
+
+int kino__show_report(const kino__common_options *options, char **paths, size_t count)
+{
+    report_options given = {.common = *options};
+    init(&given);
+    return run_report(&given, paths, count);
+}
+
+const kino__command kino__command_report = {
+    .name = "report",
+    .arguments = "TRACE|DIR...",
+    .summary = "where the time goes and what to do about it",
+    .description =
+        "One screen about a trace or a run: what ran, where a step's time goes, what to\n"
+        "do first and what it would bring, the largest operators and kernels, memory,\n"
+        "communication. --full adds the details. Of a folder with several spans the\n"
+        "newest is taken. What a trace does not record is named, never shown as 0.\n",
+    .options = options_table,
+    .groups = KINO__COMMAND_LOADS,
+    .options_size = sizeof(report_options),
+    .init = init,
+    .run = run_report,
+};

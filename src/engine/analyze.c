@@ -1,0 +1,298 @@
+/* analyze.c - running an analysis: maps of all traces at once, merged in their order, finished into
+ * tables. */
+#include "engine/analyze.h"
+
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "engine/engine_internal.h"
+#include "rule/rule.h"
+
+/* -- the list -- */
+
+const kino__analysis_def *kino__analyses_at(size_t index)
+{
+    size_t count = 0;
+    while (kino__analysis_at(count))
+        count++;
+    if (index < count)
+        return kino__analysis_at(index);
+    return index == count ? &kino__analysis_recommendations : NULL;
+}
+
+const kino__analysis_def *kino__analyses_find(kino_str name)
+{
+    if (kino__str_is(name, kino__analysis_recommendations.name))
+        return &kino__analysis_recommendations;
+    return kino__analysis_find(name);
+}
+
+/* -- map and merge -- */
+
+typedef struct mapping {
+    kino__analysis *analysis;
+    const kino__run *run;
+    kino__progress *progress;
+    void **partials;
+    kino_status *statuses;
+    kino_error *errors;
+} mapping;
+
+static kino_status map_trace(const mapping *m, size_t index, kino_error *err)
+{
+    const kino__analysis_def *def = m->analysis->def;
+    const kino__trace *trace = m->run->traces.items[index];
+    unsigned needs = def->needs ? def->needs : KINO__COLUMN_ALL;
+    if (kino__progress_is_cancelled(m->progress))
+        return kino__fail(err, KINO_CANCELLED, "interrupted");
+    m->partials[index] = kino__partial_new(m->analysis);
+    if (!m->partials[index] || !kino__trace_need(trace, needs, m->analysis->pool))
+        return kino__fail_nomem(err);
+    KINO_TRY(def->map(m->analysis, trace, m->partials[index], err));
+    if (!kino__progress_add(m->progress, trace->event_count))
+        return kino__fail(err, KINO_CANCELLED, "interrupted");
+    return KINO_OK;
+}
+
+static void map_one(void *context, unsigned worker, size_t index)
+{
+    (void)worker;
+    const mapping *m = context;
+    m->statuses[index] = map_trace(m, index, &m->errors[index]);
+}
+
+/* Into the first one, in order; the others are gone afterwards. The first failure in that order
+ * counts. */
+static kino_status merge_all(const mapping *m, size_t count, kino_error *err)
+{
+    kino_status st = KINO_OK;
+    for (size_t i = 0; i < count; i++) {
+        if (st == KINO_OK && m->statuses[i] != KINO_OK) {
+            st = m->statuses[i];
+            if (err)
+                *err = m->errors[i];
+        }
+        if (i == 0)
+            continue;
+        if (st == KINO_OK)
+            st = m->analysis->def->merge(m->analysis, m->partials[0], m->partials[i], err);
+        kino__partial_free(m->analysis, m->partials[i]);
+        m->partials[i] = NULL;
+    }
+    return st;
+}
+
+kino_status kino__analyze_map(kino__analysis *a, const kino__run *run, kino__pool *pool,
+                              kino__progress *progress, void **out, kino_error *err)
+{
+    *out = NULL;
+    size_t count = run->traces.count;
+    mapping m = {a, run, progress, NULL, NULL, NULL};
+    m.partials = calloc(count + 1, sizeof *m.partials);
+    m.statuses = calloc(count + 1, sizeof *m.statuses);
+    m.errors = calloc(count + 1, sizeof *m.errors);
+    kino_status st = m.partials && m.statuses && m.errors ? KINO_OK : kino__fail_nomem(err);
+    if (st == KINO_OK) {
+        uint64_t events = 0;
+        for (size_t i = 0; i < count; i++)
+            events += run->traces.items[i]->event_count;
+        if (progress)
+            kino__progress_stage(progress, "analysing", events);
+        /* Several traces are shared out; one trace may share out its own work. */
+        a->pool = count > 1 ? NULL : pool;
+        a->progress = progress;
+        kino__pool_run(count > 1 ? pool : NULL, count, map_one, &m);
+        if (count == 0)
+            m.partials[0] = kino__partial_new(a);
+        st = merge_all(&m, count, err);
+        if (st == KINO_OK && !m.partials[0])
+            st = kino__fail_nomem(err);
+        if (st == KINO_OK)
+            *out = m.partials[0];
+        else
+            kino__partial_free(a, m.partials[0]);
+        a->pool = pool; /* nobody else uses it in finish */
+    }
+    free(m.partials);
+    free(m.statuses);
+    free(m.errors);
+    return st;
+}
+
+/* -- tables -- */
+
+static void add_params(const kino__analysis *a, kino_result *result)
+{
+    kino_param_info info;
+    for (size_t i = 0; kino__analysis_param(a->def, i, &info); i++)
+        kino__result_param_typed(result, info.name, info.type, kino__analysis_value(a, i));
+}
+
+/* "kernel_type" as a heading: "Kernel type". */
+static void title_of(const kino_table_info *info, char title[64])
+{
+    size_t n = 0;
+    for (; n < 63 && info->name[n]; n++)
+        title[n] = info->name[n] == '_' ? ' ' : info->name[n];
+    title[n] = 0;
+    if (title[0] >= 'a' && title[0] <= 'z')
+        title[0] = (char)(title[0] - 'a' + 'A');
+}
+
+static void add_tables(const kino__analysis_def *def, kino_result *result)
+{
+    for (const kino_table_info *info = def->tables; info->name; info++) {
+        size_t columns = 0;
+        while (info->columns[columns].name)
+            columns++;
+        kino__table *table = kino__result_add_table(result, info->name, info->columns, columns);
+        char title[64];
+        title_of(info, title);
+        kino__table_describe(table, 0, info->title ? info->title : title,
+                             info->empty ? info->empty : "none");
+    }
+}
+
+/* With one trace people need not read its rank in every row. */
+static void hide_rank(kino_result *result)
+{
+    for (size_t i = 0; i < result->tables.count; i++)
+        if (strcmp(result->tables.items[i]->columns[0].name, "rank") == 0)
+            result->tables.items[i]->hidden |= 1;
+}
+
+kino_status kino__analysis_finish(const kino__analysis *a, const kino__run *run, void *partial,
+                                  kino_result *result, kino_error *err)
+{
+    if (!result)
+        return kino__fail_nomem(err);
+    add_params(a, result);
+    add_tables(a->def, result);
+    KINO_TRY(a->def->finish(a, partial, result, err));
+    if (run->traces.count == 1)
+        hide_rank(result);
+    return KINO_OK;
+}
+
+kino_status kino__analyze_run(const kino__analysis_def *def, const kino__run *run,
+                              const kino__analyze_how *how, kino_result *result, kino_error *err)
+{
+    kino__analysis a;
+    void *partial = NULL;
+    kino_status st = kino__analysis_init(&a, def, how->params, how->param_count, err);
+    if (st == KINO_OK)
+        st = kino__analyze_map(&a, run, how->pool, how->progress, &partial, err);
+    if (st == KINO_OK)
+        st = kino__analysis_finish(&a, run, partial, result, err);
+    kino__partial_free(&a, partial);
+    kino__analysis_deinit(&a);
+    return st;
+}
+
+/* -- the public face -- */
+
+static bool describe(const kino__analysis_def *def, kino_analysis_info *out)
+{
+    static const kino_param_info no_params[] = {{0}};
+    static const char *const no_names[] = {NULL};
+    if (!def)
+        return false;
+    kino_analysis_info info = {.size = out->size,
+                               .takes_steps = def->takes_steps,
+                               .name = def->name,
+                               .help = def->help,
+                               .description = def->description,
+                               .params = def->params ? def->params : no_params,
+                               .tables = def->tables,
+                               .compat = def->compat ? def->compat : no_names};
+    memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);
+    return true;
+}
+
+bool kino_analysis_describe(size_t index, kino_analysis_info *out)
+{
+    return describe(kino__analyses_at(index), out);
+}
+
+bool kino_analysis_find(const char *name, kino_analysis_info *out)
+{
+    return describe(kino__analyses_find(kino__str_from(name)), out);
+}
+
+kino_status kino_analysis_list(kino_result **out, kino_error *err)
+{
+    static const kino_column columns[] = {
+        {"name", KINO_TYPE_STRING, NULL, NULL},
+        {"help", KINO_TYPE_STRING, NULL, "what it answers"},
+        {"params", KINO_TYPE_STRING, NULL, "parameters, in SQL's order"},
+        {"tables", KINO_TYPE_STRING, NULL, "tables, the first one is the main one"},
+    };
+    const kino__analysis_def *def;
+    kino_param_info param;
+    *out = NULL;
+    kino__error_clear(err);
+    kino_result *result = kino__result_new("analyses");
+    kino__table *table = kino__result_add_table(result, "analyses", columns, 4);
+    kino__table_describe(table, 0, "Analyses", "none in this build");
+    kino__buffer text = {0};
+    for (size_t i = 0; (def = kino__analyses_at(i)); i++) {
+        kino__table_add_text(table, kino__str_from(def->name));
+        kino__table_add_text(table, kino__str_from(def->help));
+        text.size = 0;
+        for (size_t k = 0; kino__analysis_param(def, k, &param); k++)
+            kino__buffer_printf(&text, "%s%s", k ? ", " : "", param.name);
+        kino__table_add_text(table, kino__buffer_str(&text));
+        text.size = 0;
+        for (size_t k = 0; def->tables[k].name; k++)
+            kino__buffer_printf(&text, "%s%s", k ? ", " : "", def->tables[k].name);
+        kino__table_add_text(table, kino__buffer_str(&text));
+    }
+    if (table)
+        table->hidden = 1u << 2 | 1u << 3; /* --help NAME has them */
+    if (result && text.failed)
+        result->failed = true;
+    kino__buffer_deinit(&text);
+    return kino__result_finish(result, out, err);
+}
+
+static kino_status find(const char *name, const kino__analysis_def **out, kino_error *err)
+{
+    *out = kino__analyses_find(kino__str_from(name));
+    return *out ? KINO_OK : kino__fail(err, KINO_NOT_FOUND, "unknown analysis '%s'", name);
+}
+
+kino_status kino_analysis_check(const char *name, const kino_param *params, size_t param_count,
+                                kino_error *err)
+{
+    const kino__analysis_def *def;
+    kino__analysis a;
+    kino__error_clear(err);
+    KINO_TRY(find(name, &def, err));
+    kino_status st = kino__analysis_init(&a, def, params, param_count, err);
+    kino__analysis_deinit(&a);
+    return st;
+}
+
+kino_status kino_run_analyze(kino_run *run, const char *name, const kino_analyze_options *options,
+                             kino_result **out, kino_error *err)
+{
+    *out = NULL;
+    kino__error_clear(err);
+    kino_analyze_options given = KINO_ANALYZE_OPTIONS_INIT;
+    if (options)
+        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    const kino__analysis_def *def;
+    KINO_TRY(find(name, &def, err));
+    kino__progress progress;
+    kino__progress_init(&progress, given.progress, given.progress_context);
+    kino__analyze_how how = {given.params, given.param_count, NULL, &progress};
+    KINO_TRY(kino__pool_new(given.jobs, &how.pool, err));
+    kino_result *result = kino__result_new(def->name);
+    kino__run_describe(run, result);
+    kino_status st = kino__analyze_run(def, &run->run, &how, result, err);
+    kino__pool_free(how.pool);
+    if (st == KINO_OK)
+        return kino__result_finish(result, out, err);
+    kino_result_free(result);
+    return st;
+}

@@ -1,0 +1,62 @@
+/* derived.c - what runs made from runs (cut, redact, merge) share. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "engine/engine_internal.h"
+
+kino_status kino__derived_run_new(const kino_run *parent, kino_run **out, kino_error *err)
+{
+    *out = NULL;
+    kino_run *run = calloc(1, sizeof *run);
+    if (!run)
+        return kino__fail_nomem(err);
+    kino__arena_init(&run->arena, NULL);
+    kino__run_init(&run->run);
+    run->parent = parent;
+    run->jobs = parent->jobs;
+    run->label = parent->label;
+    run->run.origin_ns = parent->run.origin_ns;
+    run->run.is_epoch = parent->run.is_epoch;
+    for (size_t i = 0; i < parent->notes.count; i++) {
+        const char **note = kino__vec_add(&run->notes);
+        if (!note) {
+            kino_run_free(run);
+            return kino__fail_nomem(err);
+        }
+        *note = parent->notes.items[i];
+    }
+    *out = run;
+    return KINO_OK;
+}
+
+void kino__derived_run_warn(kino_run *run, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    kino_str line = kino__arena_copy(&run->arena, kino__str_from(text));
+    const char **slot = line.data ? kino__vec_add(&run->warnings) : NULL;
+    if (slot)
+        *slot = line.data; /* a warning that finds no memory is lost, the run is not */
+}
+
+const char *kino__trace_title(kino__arena *arena, const kino__trace *trace)
+{
+    kino_str title = trace->rank != KINO_NO_INT
+                         ? kino__arena_format(arena, "rank %" PRId64, trace->rank)
+                         : kino__arena_format(arena, "trace %u", trace->index);
+    return title.data ? title.data : "";
+}
+
+uint64_t kino__run_event_count(const kino_run *run)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < run->run.traces.count; i++)
+        count += run->run.traces.items[i]->event_count;
+    return count;
+}

@@ -1,0 +1,81 @@
+/* data_loading.c - the step waits for its input. The plugin's first rule.
+ *
+ * Gain: the part of the steps in which only the data loader works; it goes when the next batch is
+ * always ready. */
+#include <stdio.h>
+
+#include "rule/rule.h"
+
+enum { T_SHARE };
+
+static const kino__threshold thresholds[] = {
+    [T_SHARE] = {"share", 0.05, "part of the step time spent in the data loader"},
+    {0},
+};
+
+/* The longest waits are the best evidence. */
+static void cite_longest(const kino__rule_look *l, kino__finding *f)
+{
+    const kino__profile *p = l->profile;
+    kino__top top = {0};
+    for (uint32_t n = 0; n < p->nodes.count; n++) {
+        uint32_t row = p->nodes.items[n].row;
+        if (p->nodes.items[n].class == KINO__NODE_LOADER && row != KINO_NO_ROW)
+            kino__top_add(&top, l->trace->dur[row], row);
+    }
+    for (size_t i = 0; i < top.count; i++)
+        kino__finding_cite(f, kino__trace_event_id(l->trace, (uint32_t)top.index[i]));
+}
+
+/* A single step that has most of it, or NULL. */
+static const kino__profile_step *find_stall(const kino__rule_look *l, int64_t waiting)
+{
+    const kino__profile *p = l->profile;
+    for (size_t i = 0; i < p->steps.count && p->steps.count >= 3; i++)
+        if (p->steps.items[i].cost[KINO__ROLE_LOADER] > waiting / 2)
+            return &p->steps.items[i];
+    return NULL;
+}
+
+static void say_seen(const kino__rule_look *l, kino__finding *f, int64_t waiting)
+{
+    const kino__rank_facts *facts = l->facts;
+    const kino__profile_step *stall = find_stall(l, waiting);
+    bool is_single = l->scan && l->scan->items[KINO__SCAN_SINGLE_LOADER].count;
+    char where[160] = "";
+    if (stall)
+        (void)snprintf(where, sizeof where, "; step %.*s alone waits %s",
+                       (int)kino__cut(stall->name, 40), stall->name.data,
+                       kino__say_time(stall->cost[KINO__ROLE_LOADER]));
+    kino__finding_say(
+        l->out, f, KINO__SAY_SEEN, "%s of the step time is in the data loader (%s a step)%s%s",
+        kino__say_share(waiting, facts->step_time), kino__say_time(waiting / facts->step_count),
+        where, is_single ? "; it has no worker processes" : "");
+}
+
+static void look(const kino__rule_look *l)
+{
+    int64_t waiting = l->facts->role[KINO__ROLE_LOADER];
+    if (!kino__is_above(waiting, l->facts->step_time, l->thresholds[T_SHARE]))
+        return;
+    kino__finding *f =
+        kino__finding_add(l->out, kino__severity_of(waiting, l->facts->step_time), waiting);
+    kino__finding_say(l->out, f, KINO__SAY_TITLE, "the steps wait for the data loader");
+    say_seen(l, f, waiting);
+    kino__finding_say(l->out, f, KINO__SAY_WHY,
+                      "while a batch is loaded and nothing else runs, the device waits");
+    kino__finding_say(l->out, f, KINO__SAY_DO,
+                      "load in the background: DataLoader(num_workers > 0, pin_memory=True, "
+                      "persistent_workers=True), raise prefetch_factor; if workers are on already, "
+                      "make the transforms cheaper or move them to the device");
+    cite_longest(l, f);
+}
+
+const kino__rule_def kino__rule_data_loading = {
+    .name = "data-loading",
+    .help = "the data loader takes a noticeable part of the step",
+    .gain = "the part of the steps in which only the loader works",
+    .thresholds = thresholds,
+    .is_plugins = true,
+    .look = look,
+};

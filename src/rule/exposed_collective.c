@@ -1,0 +1,48 @@
+/* exposed_collective.c - one kind of collective that computation does not hide.
+ *
+ * By name of the collective: the time of its kernels inside the steps during which no other kernel
+ * computes. Speaks from a smaller share on than communication, which looks at all of them together
+ * and names the worst one where it speaks.
+ *
+ * Gain: the exposed time of the worst collective; part of it may be waiting for slower ranks. */
+#include "rule/collectives.h"
+
+enum { T_SHARE };
+
+static const kino__threshold thresholds[] = {
+    [T_SHARE] = {"share", 0.03, "part of the step time in which only this collective runs"},
+    {0},
+};
+
+static void look(const kino__rule_look *l)
+{
+    kino__collective worst;
+    if (!kino__collective_worst(l->scan, &worst) ||
+        !kino__is_above(worst.exposed, l->facts->step_time, l->thresholds[T_SHARE]))
+        return;
+    kino__finding *f = kino__finding_add(
+        l->out, kino__severity_of(worst.exposed, l->facts->step_time), worst.exposed);
+    char text[256];
+    kino__finding_say(l->out, f, KINO__SAY_TITLE, "a collective is not hidden behind computation");
+    kino__finding_say(l->out, f, KINO__SAY_SEEN, "%s; %s of the step time is exposed",
+                      kino__collective_say(l, &worst, text, sizeof text),
+                      kino__say_share(worst.exposed, l->facts->step_time));
+    kino__finding_say(l->out, f, KINO__SAY_WHY,
+                      "in this time the device only waits for other ranks");
+    kino__finding_say(
+        l->out, f, KINO__SAY_DO,
+        "start it earlier and let computation follow it: async_op=True with wait() as "
+        "late as possible, DDP buckets (bucket_cap_mb), FSDP forward_prefetch and "
+        "backward_prefetch");
+    for (size_t i = 0; i < worst.top.count; i++)
+        kino__finding_cite(f, kino__trace_event_id(l->trace, (uint32_t)worst.top.index[i]));
+}
+
+const kino__rule_def kino__rule_exposed_collective = {
+    .name = "exposed-collective",
+    .help = "one kind of collective that no computation hides",
+    .gain = "time of this collective's kernels during which nothing computes",
+    .thresholds = thresholds,
+    .yields_to = "communication",
+    .look = look,
+};

@@ -1,0 +1,69 @@
+/* gpu_utilization.c - devices that mostly wait. The plugin's fifth rule.
+ *
+ * Gain: half of the idle time of the least used device, without data loading and exposed
+ * communication, of which other rules speak. Half, because the host's work remains; how much of it
+ * can be hidden the trace does not say. */
+#include <stdio.h>
+
+#include "rule/gaps.h"
+
+enum { T_UTILIZATION };
+
+static const kino__threshold thresholds[] = {
+    [T_UTILIZATION] = {"utilization", 0.5,
+                       "busy part of the steps below which a device counts as idle"},
+    {0},
+};
+
+static void look(const kino__rule_look *l)
+{
+    const kino__profile *p = l->profile;
+    char list[128] = "";
+    size_t used = 0, count = 0;
+    double lowest = 1;
+    for (size_t i = 0; i < p->metrics.count; i++) {
+        const kino__device_metrics *m = &p->metrics.items[i];
+        if (!(m->utilization < l->thresholds[T_UTILIZATION]))
+            continue;
+        if (used + 24 < sizeof list)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%lld", count ? ", " : "",
+                                     (long long)m->device);
+        count++;
+        lowest = m->utilization < lowest ? m->utilization : lowest;
+    }
+    if (count == 0)
+        return;
+    /* What the device would gain at most: its idle time within the steps. */
+    int64_t idle = (int64_t)((double)l->facts->step_time * (1 - lowest));
+    int64_t waiting = l->facts->role[KINO__ROLE_LOADER] + l->facts->role[KINO__ROLE_COMMUNICATION];
+    int64_t gain = idle > waiting ? (idle - waiting) / 2 : 0;
+    kino__finding *f =
+        kino__finding_add(l->out, kino__severity_of(gain, l->facts->step_time), gain);
+    kino__finding_say(l->out, f, KINO__SAY_TITLE, "the device is idle for much of the step");
+    char causes[160] = "";
+    kino__gaps gaps = {0};
+    if (l->scan && !kino__gaps_find(l->scan, 1, INT64_MAX, &gaps))
+        l->out->failed = true;
+    if (l->scan)
+        kino__gaps_say(l->scan, &gaps, causes, sizeof causes);
+    kino__finding_say(l->out, f, KINO__SAY_SEEN, "GPU %s: kernels run %.1f %% of the time%s%s",
+                      list, 100 * lowest,
+                      *causes ? "; while the device is idle the host spends " : "", causes);
+    kino__finding_say(l->out, f, KINO__SAY_WHY,
+                      "the host does not feed it fast enough, or each piece of work is small");
+    kino__finding_say(l->out, f, KINO__SAY_DO,
+                      "give it more work at once (larger batch), launch less (torch.compile, CUDA "
+                      "graphs, fused optimizer), and take out of the step what the host does "
+                      "meanwhile");
+    if (l->facts->first_step_row != KINO_NO_INT)
+        kino__finding_cite(f, l->facts->first_step_row);
+}
+
+const kino__rule_def kino__rule_gpu_utilization = {
+    .name = "gpu-utilization",
+    .help = "a device runs kernels for less than half of the steps",
+    .gain = "half of its idle time without data loading and exposed communication",
+    .thresholds = thresholds,
+    .is_plugins = true,
+    .look = look,
+};

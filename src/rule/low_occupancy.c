@@ -1,0 +1,113 @@
+/* low_occupancy.c - kernels too small for the device.
+ *
+ * Two signs, both weighted by time and of computing kernels only: fewer blocks than multiprocessors
+ * (blocks per SM below 1: some have nothing to do), and low occupancy where there are enough
+ * blocks. Kernels on tensor cores run well at low occupancy and do not count for the second.
+ *
+ * Gain: for few blocks, the time of the kernels times the part of the multiprocessors that is
+ * without a block, as far as the device is busy; it is an upper limit. For low occupancy alone it
+ * is not known. */
+#include <math.h>
+
+#include "rule/rule.h"
+
+enum { T_SHARE, T_OCCUPANCY };
+
+static const kino__threshold thresholds[] = {
+    [T_SHARE] = {"share", 0.3, "part of the step time in such kernels"},
+    [T_OCCUPANCY] = {"occupancy", 15, "what low occupancy is, in percent"},
+    {0},
+};
+
+typedef struct total {
+    int64_t few, few_lost, low;
+    kino__top few_top, low_top;
+} total;
+
+static total add_kernels(const kino__rule_look *l)
+{
+    const kino__profile *p = l->profile;
+    total t = {0};
+    if (p->steps.count == 0)
+        return t;
+    int64_t from = p->steps.items[0].start, to = p->steps.items[p->steps.count - 1].end;
+    for (size_t i = 0; i < p->kernels.count; i++) {
+        const kino__kernel_info *k = &p->kernels.items[i];
+        kino__interval span = kino__scan_interval(l->scan, k->row);
+        if (k->is_communication || span.start < from || span.end > to)
+            continue;
+        int64_t time = span.end - span.start;
+        kino_strid name = l->trace->name[k->row];
+        bool is_tensor = name != KINO_NO_STRING && p->name_flags[name] & KINO__NAME_TENSOR_CORES;
+        if (k->blocks_per_sm > 0 && k->blocks_per_sm < 1) {
+            t.few += time;
+            t.few_lost += (int64_t)((double)time * (1 - k->blocks_per_sm));
+            kino__top_add(&t.few_top, time, k->row);
+        } else if (!isnan(k->occupancy) && k->occupancy >= 0 && !is_tensor &&
+                   k->occupancy < l->thresholds[T_OCCUPANCY]) {
+            t.low += time;
+            kino__top_add(&t.low_top, time, k->row);
+        }
+    }
+    return t;
+}
+
+static void say_few(const kino__rule_look *l, const total *t)
+{
+    int64_t gain = kino__scan_device_gain(l->scan, t->few_lost, l->facts->step_time);
+    kino__finding *f =
+        kino__finding_add(l->out, kino__severity_of(gain, l->facts->step_time), gain);
+    kino__finding_say(l->out, f, KINO__SAY_TITLE,
+                      "kernels have fewer blocks than the device has multiprocessors");
+    kino__finding_say(l->out, f, KINO__SAY_SEEN,
+                      "kernels with less than one block per multiprocessor run for %s of the step "
+                      "time; the longest is %s",
+                      kino__say_share(t->few, l->facts->step_time),
+                      kino__say_name(l->trace, (uint32_t)t->few_top.index[0]));
+    kino__finding_say(l->out, f, KINO__SAY_WHY,
+                      "multiprocessors without a block do nothing while such a kernel runs");
+    kino__finding_say(
+        l->out, f, KINO__SAY_DO,
+        "give each kernel more work (larger batch, longer sequences at once, fewer and "
+        "larger tensors), or run independent work on other streams");
+    for (size_t i = 0; i < t->few_top.count; i++)
+        kino__finding_cite(f, kino__trace_event_id(l->trace, (uint32_t)t->few_top.index[i]));
+}
+
+static void say_low(const kino__rule_look *l, const total *t)
+{
+    kino__finding *f = kino__finding_add(l->out, KINO__SEVERITY_LOW, KINO_NO_INT);
+    kino__finding_say(l->out, f, KINO__SAY_TITLE, "kernels run at low occupancy");
+    kino__finding_say(
+        l->out, f, KINO__SAY_SEEN,
+        "kernels with an estimated occupancy below %.0f %% and without tensor cores run "
+        "for %s of the step time; the longest is %s",
+        l->thresholds[T_OCCUPANCY], kino__say_share(t->low, l->facts->step_time),
+        kino__say_name(l->trace, (uint32_t)t->low_top.index[0]));
+    kino__finding_say(l->out, f, KINO__SAY_WHY,
+                      "with few warps at hand a multiprocessor cannot hide the latency of memory");
+    kino__finding_say(
+        l->out, f, KINO__SAY_DO,
+        "for kernels of your own use fewer registers or less shared memory, or larger "
+        "grids; for others larger tensors, or torch.compile, which may pick a better one");
+    for (size_t i = 0; i < t->low_top.count; i++)
+        kino__finding_cite(f, kino__trace_event_id(l->trace, (uint32_t)t->low_top.index[i]));
+}
+
+static void look(const kino__rule_look *l)
+{
+    total t = add_kernels(l);
+    if (kino__is_above(t.few, l->facts->step_time, l->thresholds[T_SHARE]))
+        say_few(l, &t);
+    if (kino__is_above(t.low, l->facts->step_time, l->thresholds[T_SHARE]))
+        say_low(l, &t);
+}
+
+const kino__rule_def kino__rule_low_occupancy = {
+    .name = "low-occupancy",
+    .help = "kernels with fewer blocks than multiprocessors, or at low occupancy, take much time",
+    .gain = "time of kernels with few blocks times the idle part of the multiprocessors, times the "
+            "busy part of the device; unknown for low occupancy",
+    .thresholds = thresholds,
+    .look = look,
+};

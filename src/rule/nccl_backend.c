@@ -1,0 +1,44 @@
+/* nccl_backend.c - distributed training on GPUs without NCCL. The plugin's third rule. */
+#include "rule/device.h"
+#include "rule/rule.h"
+
+enum { T_COMPUTE };
+
+static const kino__threshold thresholds[] = {
+    [T_COMPUTE] = {"compute", 3.5, "lowest compute capability that NCCL serves well"},
+    {0},
+};
+
+static void look(const kino__rule_look *l)
+{
+    const kino__profile *p = l->profile;
+    if (!p->uses_ddp || p->saw_nccl)
+        return;
+    for (int64_t device = 0;; device++) {
+        int64_t major = kino__device_property(l->trace, device, "computeMajor");
+        int64_t minor = kino__device_property(l->trace, device, "computeMinor");
+        if (major == KINO_NO_INT)
+            return;
+        double compute = (double)major + (minor == KINO_NO_INT ? 0 : (double)minor / 10);
+        if (compute >= l->thresholds[T_COMPUTE])
+            break;
+    }
+    kino__finding *f = kino__finding_add(l->out, KINO__SEVERITY_HIGH, KINO_NO_INT);
+    kino__finding_say(l->out, f, KINO__SAY_TITLE, "DistributedDataParallel runs without NCCL");
+    kino__finding_say(l->out, f, KINO__SAY_SEEN, "%s",
+                      p->saw_gloo ? "collectives go through Gloo" : "no NCCL collective was seen");
+    kino__finding_say(l->out, f, KINO__SAY_WHY,
+                      "NCCL talks from device to device and overlaps with computation; others go "
+                      "through the host");
+    kino__finding_say(l->out, f, KINO__SAY_DO, "init_process_group(backend=\"nccl\")");
+    for (size_t i = 0; i < p->comm.count && i < 3; i++)
+        kino__finding_cite(f, kino__trace_event_id(l->trace, p->comm.items[i].row));
+}
+
+const kino__rule_def kino__rule_nccl_backend = {
+    .name = "nccl-backend",
+    .help = "distributed training on GPUs with another backend than NCCL",
+    .thresholds = thresholds,
+    .is_plugins = true,
+    .look = look,
+};

@@ -1,0 +1,137 @@
+/* rule.c - the list of rules, and writing findings. */
+#include "rule/rule.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const kino__rule_def *const rules[] = {
+#define RULE(name) &kino__rule_##name,
+#include "rule/rules.def"
+#undef RULE
+    NULL,
+};
+
+const kino__rule_def *kino__rule_at(size_t index)
+{
+    return index < sizeof rules / sizeof *rules ? rules[index] : NULL;
+}
+
+kino__finding *kino__finding_add(kino__findings *findings, kino__severity severity, int64_t gain)
+{
+    static _Thread_local kino__finding nowhere;
+    kino__finding *f = kino__vec_add(&findings->items);
+    if (!f) {
+        findings->failed = true;
+        f = &nowhere;
+    }
+    *f = (kino__finding){.rule = findings->rule,
+                         .severity = severity,
+                         .rank = findings->rank,
+                         .gain = gain,
+                         .step_time = findings->step_time};
+    for (int i = 0; i < KINO__SAY_COUNT; i++)
+        f->say[i] = KINO__STR("");
+    return f;
+}
+
+void kino__finding_say(kino__findings *findings, kino__finding *finding, kino__say what,
+                       const char *format, ...)
+{
+    char text[1024];
+    va_list list;
+    va_start(list, format);
+    int size = vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    size_t length = size < 0 ? 0 : (size_t)size < sizeof text ? (size_t)size : sizeof text - 1;
+    kino_str copy = kino__arena_copy(&findings->arena, (kino_str){text, length});
+    if (copy.data)
+        finding->say[what] = copy;
+    else
+        findings->failed = true;
+}
+
+void kino__finding_cite(kino__finding *finding, int64_t event_id)
+{
+    if (finding->evidence_count < KINO__EVIDENCE_MAX && event_id != KINO_NO_INT)
+        finding->evidence[finding->evidence_count++] = event_id;
+}
+
+kino__severity kino__severity_of(int64_t gain, int64_t step_time)
+{
+    if (gain == KINO_NO_INT || !kino__is_above(gain, step_time, 0.05))
+        return KINO__SEVERITY_LOW;
+    return kino__is_above(gain, step_time, 0.2) ? KINO__SEVERITY_HIGH : KINO__SEVERITY_MEDIUM;
+}
+
+/* -- numbers as text */
+
+enum { TEXTS = 8, TEXT_SIZE = 32 };
+
+static char *next_text(void)
+{
+    static _Thread_local char texts[TEXTS][TEXT_SIZE];
+    static _Thread_local unsigned turn;
+    return texts[turn++ % TEXTS];
+}
+
+static const char *with_unit(double value, const char *unit)
+{
+    char *text = next_text();
+    int places = value >= 100 || value <= -100 ? 0 : value >= 10 || value <= -10 ? 1 : 2;
+    (void)snprintf(text, TEXT_SIZE, "%.*f %s", places, value, unit);
+    return text;
+}
+
+const char *kino__say_time(int64_t ns)
+{
+    double value = (double)ns;
+    if (ns >= 1000000000 || ns <= -1000000000)
+        return with_unit(value / 1e9, "s");
+    if (ns >= 1000000 || ns <= -1000000)
+        return with_unit(value / 1e6, "ms");
+    if (ns >= 1000 || ns <= -1000)
+        return with_unit(value / 1e3, "us");
+    char *text = next_text();
+    (void)snprintf(text, TEXT_SIZE, "%lld ns", (long long)ns);
+    return text;
+}
+
+const char *kino__say_share(int64_t part, int64_t of)
+{
+    char *text = next_text();
+    (void)snprintf(text, TEXT_SIZE, "%.1f %%", of ? 100.0 * (double)part / (double)of : 0.0);
+    return text;
+}
+
+const char *kino__say_bytes(int64_t bytes)
+{
+    double value = (double)bytes;
+    if (value >= 1e9)
+        return with_unit(value / 1e9, "GB");
+    if (value >= 1e6)
+        return with_unit(value / 1e6, "MB");
+    return with_unit(value / 1e3, "kB");
+}
+
+size_t kino__cut(kino_str text, size_t size)
+{
+    if (text.size <= size)
+        return text.size;
+    while (size > 0 && ((unsigned char)text.data[size] & 0xc0) == 0x80)
+        size--;
+    return size;
+}
+
+const char *kino__say_name(const kino__trace *trace, uint32_t row)
+{
+    enum { NAMES = 4, NAME_SIZE = 96 };
+    static _Thread_local char names[NAMES][NAME_SIZE];
+    static _Thread_local unsigned turn;
+    char *text = names[turn++ % NAMES];
+    kino_str name = trace->name[row] == KINO_NO_STRING
+                        ? KINO__STR("(no name)")
+                        : kino__trace_string(trace, trace->name[row]);
+    size_t size = kino__cut(name, NAME_SIZE - 4);
+    (void)snprintf(text, NAME_SIZE, "%.*s%s", (int)size, name.data, size < name.size ? "..." : "");
+    return text;
+}

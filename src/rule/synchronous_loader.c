@@ -1,0 +1,48 @@
+/* synchronous_loader.c - the data loader has no worker processes.
+ *
+ * Known by its iterator's name, enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__:
+ * PyTorch's pattern "Synchronized DataLoader". Speaks from a smaller share on than data-loading,
+ * which says the same where the loader takes much.
+ *
+ * Gain: the part of the steps in which only the loader works. */
+#include "rule/rule.h"
+
+enum { T_SHARE };
+
+static const kino__threshold thresholds[] = {
+    [T_SHARE] = {"share", 0.01, "part of the step time in which only the data loader works"},
+    {0},
+};
+
+static void look(const kino__rule_look *l)
+{
+    const kino__scan_items *items = &l->scan->items[KINO__SCAN_SINGLE_LOADER];
+    int64_t waiting = l->facts->role[KINO__ROLE_LOADER];
+    if (items->count == 0 || !kino__is_above(waiting, l->facts->step_time, l->thresholds[T_SHARE]))
+        return;
+    kino__finding *f =
+        kino__finding_add(l->out, kino__severity_of(waiting, l->facts->step_time), waiting);
+    kino__finding_say(l->out, f, KINO__SAY_TITLE, "the data loader has no worker processes");
+    kino__finding_say(l->out, f, KINO__SAY_SEEN,
+                      "batches are made in the training process itself: %s a step, %s of the step "
+                      "time, in which nothing else runs",
+                      kino__say_time(waiting / l->facts->step_count),
+                      kino__say_share(waiting, l->facts->step_time));
+    kino__finding_say(l->out, f, KINO__SAY_WHY,
+                      "with workers the next batch is made while the device computes");
+    kino__finding_say(
+        l->out, f, KINO__SAY_DO,
+        "DataLoader(num_workers=4, persistent_workers=True, pin_memory=True), then try "
+        "more workers while the wait becomes shorter");
+    for (size_t i = 0; i < items->count && i < 3; i++)
+        kino__finding_cite(f, kino__trace_event_id(l->trace, items->items[i].row));
+}
+
+const kino__rule_def kino__rule_synchronous_loader = {
+    .name = "synchronous-loader",
+    .help = "the data loader makes batches in the training process",
+    .gain = "the part of the steps in which only the loader works",
+    .thresholds = thresholds,
+    .yields_to = "data-loading",
+    .look = look,
+};

@@ -1,0 +1,63 @@
+/* zeroed_gradients.c - gradients are filled with zeros instead of being dropped.
+ *
+ * aten::zero_ or aten::_foreach_zero_ inside zero_grad (Python function or annotation), not below
+ * aten::zeros: PyTorch's pattern "Gradient not set to None".
+ *
+ * Gain: idle time within these operators, and the device time of what they launched as far as the
+ * device is busy. */
+#include "rule/rule.h"
+
+enum { T_SHARE };
+
+static const kino__threshold thresholds[] = {
+    [T_SHARE] = {"share", 0.002, "part of the step time in zeroing, on the host or on the device"},
+    {0},
+};
+
+static void look(const kino__rule_look *l)
+{
+    const kino__profile *p = l->profile;
+    const kino__scan_items *items = &l->scan->items[KINO__SCAN_ZEROED];
+    kino__scan_sum sum = kino__scan_sum_of(l->scan, items);
+    int64_t device = 0;
+    size_t first = SIZE_MAX;
+    for (size_t i = 0; i < items->count; i++) {
+        uint32_t row = items->items[i].row, node = p->node_of_row[row];
+        if (!kino__scan_is_in_step(l->scan, l->trace->ts[row]))
+            continue;
+        first = first == SIZE_MAX ? i : first;
+        device += node == KINO__NO_NODE ? 0 : p->nodes.items[node].device_total;
+    }
+    int64_t cost = sum.spent > device ? sum.spent : device;
+    if (!kino__is_above(cost, l->facts->step_time, l->thresholds[T_SHARE]))
+        return;
+    int64_t gain = sum.idle + kino__scan_device_gain(l->scan, device, l->facts->step_time);
+    kino__finding *f =
+        kino__finding_add(l->out, kino__severity_of(gain, l->facts->step_time), gain);
+    char line[160];
+    kino__scan_line(l->scan, &items->items[first], line, sizeof line);
+    kino__finding_say(l->out, f, KINO__SAY_TITLE, "gradients are zeroed instead of dropped");
+    kino__finding_say(
+        l->out, f, KINO__SAY_SEEN,
+        "zero_grad writes zeros %.1f times a step: %s on the host, %s on the device%s%s",
+        (double)sum.count / (double)l->facts->step_count,
+        kino__say_time(sum.spent / l->facts->step_count),
+        kino__say_time(device / l->facts->step_count), *line ? ", at " : "", line);
+    kino__finding_say(
+        l->out, f, KINO__SAY_WHY,
+        "the next backward pass has to add to the zeros; without them it just writes");
+    kino__finding_say(l->out, f, KINO__SAY_DO,
+                      "call optimizer.zero_grad(set_to_none=True), the default since PyTorch 2.0: "
+                      "remove set_to_none=False, or the loop over p.grad.zero_()");
+    for (size_t i = first; i < items->count && i < first + 3; i++)
+        kino__finding_cite(f, kino__trace_event_id(l->trace, items->items[i].row));
+}
+
+const kino__rule_def kino__rule_zeroed_gradients = {
+    .name = "zeroed-gradients",
+    .help = "zero_grad writes zeros instead of setting gradients to None",
+    .gain = "idle time of the device within the zeroing, and its device time times the busy part "
+            "of the device",
+    .thresholds = thresholds,
+    .look = look,
+};

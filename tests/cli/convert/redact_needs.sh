@@ -1,0 +1,1 @@
+"$KINO" convert "$ROOT/tests/data/cli/small.json" out.json --redact-key k

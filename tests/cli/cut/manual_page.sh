@@ -1,0 +1,5 @@
+# The OPTIONS part of the manual page is what the option table says.
+"$KINO" cut --help-man >options
+sed -n '/^# OPTIONS$/,/^# EXAMPLES$/p' "$ROOT/docs/man/kino-cut.md" | sed '$d' >page
+{ cat options; echo; } | diff - page
+[ -s page ]
