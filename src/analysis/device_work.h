@@ -1,0 +1,58 @@
+/* device_work.h - the device rows of a frame in order of time, and the time they cover: made once a
+ * frame, for all analyses of device time. */
+#ifndef KINO__ANALYSIS_DEVICE_WORK_H
+#define KINO__ANALYSIS_DEVICE_WORK_H
+
+#include "analysis/frame.h"
+
+typedef struct kino__device_work {
+    uint32_t *rows; /* positions of the device rows: by ts, then frame order */
+    size_t count;
+    /* Time covered, in units of the frame: by all of them, and by those of a type. As
+     * kino__frame_union makes it. */
+    kino__intervals all, of_type[KINO__KERNEL_TYPES];
+} kino__device_work;
+
+/* Of a frame made with the same has_last_step; kept with the trace. NULL when memory is out. Any
+ * thread. */
+const kino__device_work *kino__device_work_of(const kino__frame *f, bool has_last_step);
+
+/* A key and what it belongs to. */
+typedef struct kino__keyed {
+    int64_t key;
+    uint32_t value;
+} kino__keyed;
+
+/* By key, stable; linear in count. False when memory is out. */
+KINO_NODISCARD bool kino__keyed_sort(kino__keyed *items, size_t count);
+
+/* a - b; stays at the limits. */
+static inline int64_t kino__difference(int64_t a, int64_t b)
+{
+    int64_t out;
+    return __builtin_sub_overflow(a, b, &out) ? (a < 0 ? INT64_MIN + 1 : INT64_MAX) : out;
+}
+
+/* Times of a frame as ns; stays at the limits. */
+static inline int64_t kino__frame_ns(const kino__frame *f, int64_t units)
+{
+    int64_t out;
+    return __builtin_mul_overflow(units, f->unit_ns, &out) ? (units < 0 ? INT64_MIN + 1 : INT64_MAX)
+                                                           : out;
+}
+
+/* The note that belongs under an answer from frames whose last step was cut off. */
+void kino__note_cut(kino_result *result, bool is_cut);
+/* "X not available: no device activity", with the ranks where only some lack it (others: how many
+ * traces have it). */
+void kino__note_without_device(kino_result *result, const char *what, const int64_t *ranks,
+                               size_t count, size_t others);
+
+/* What a parameter's help says, and its definition. */
+#define KINO__PARAM_LAST_STEP                                                                      \
+    {                                                                                              \
+        "include_last_step", KINO_TYPE_BOOL, "no",                                                 \
+            "keep the last step, which is cut off as HTA does", NULL                               \
+    }
+
+#endif

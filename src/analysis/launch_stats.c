@@ -1,0 +1,311 @@
+/* launch_stats.c - what does it cost to launch kernels: time in the call, time on the device, and
+ * the delay between both. */
+#include <stdlib.h>
+
+#include "analysis/frame.h"
+#include "analysis/launch.h"
+#include "base/error.h"
+
+enum { P_RUNTIME_CUTOFF, P_DELAY_CUTOFF, P_MEMORY, P_LAST_STEP };
+
+static const kino_param_info params[] = {
+    [P_RUNTIME_CUTOFF] = {"runtime_cutoff", KINO_TYPE_DURATION, "50us",
+                          "calls that take longer are outliers", NULL},
+    [P_DELAY_CUTOFF] = {"launch_delay_cutoff", KINO_TYPE_DURATION, "100us",
+                        "longer delays are outliers", NULL},
+    [P_MEMORY] = {"include_memory", KINO_TYPE_BOOL, "no", "copies and sets as well", NULL},
+    [P_LAST_STEP] = {"include_last_step", KINO_TYPE_BOOL, "no", "keep the last profiler step",
+                     NULL},
+    {0},
+};
+
+typedef struct launch {
+    int64_t rank, correlation, host, device, delay; /* ns */
+    int64_t launch_event, device_event;
+} launch;
+
+typedef struct partial {
+    KINO__VEC(launch) rows;   /* by rank, then correlation */
+    KINO__VEC(int64_t) ranks; /* all, also those without launches */
+    bool is_cut;
+} partial;
+
+static void deinit(void *value)
+{
+    partial *p = value;
+    kino__vec_deinit(&p->rows);
+    kino__vec_deinit(&p->ranks);
+}
+
+static bool is_hta_launch(kino_str name, bool has_memory)
+{
+    return kino__str_is(name, "cudaLaunchKernel") || kino__str_is(name, "cudaLaunchKernelExC") ||
+           kino__str_is(name, "runFunction - job_prep_and_submit_for_execution") ||
+           (has_memory &&
+            (kino__str_is(name, "cudaMemsetAsync") || kino__str_is(name, "cudaMemcpyAsync")));
+}
+
+static bool is_launch(const kino__frame *f, kino_str name, bool has_memory)
+{
+    if (f->mode != KINO__FRAME_DEFAULT)
+        return is_hta_launch(name, has_memory);
+    kino__launch_kind kind = kino__launch_kind_of(name);
+    return kind == KINO__LAUNCH_KERNEL || kind == KINO__LAUNCH_GRAPH ||
+           (has_memory && kind != KINO__LAUNCH_NONE);
+}
+
+static bool add_row(partial *p, const kino__frame *f, uint32_t host, uint32_t device)
+{
+    launch *row = kino__vec_add(&p->rows);
+    if (!row)
+        return false;
+    int64_t delay = f->ts[device] - f->ts[host] - f->dur[host];
+    *row = (launch){.rank = f->trace->rank,
+                    .correlation = f->correlation[device],
+                    .host = f->dur[host] * f->unit_ns,
+                    .device = f->dur[device] * f->unit_ns,
+                    .delay = (delay > 0 ? delay : 0) * f->unit_ns,
+                    .launch_event = kino__trace_event_id(f->trace, f->row[host]),
+                    .device_event = kino__trace_event_id(f->trace, f->row[device])};
+    return true;
+}
+
+/* The default: each piece of work with the call that launched it. */
+static bool add_linked(partial *p, const kino__frame *f, const uint8_t *is_wanted)
+{
+    for (uint32_t at = 0; at < f->count; at++) {
+        if (!kino__frame_is_device(f, at) || f->link[at] < 0)
+            continue;
+        kino_strid name = f->trace->name[f->row[f->link[at]]];
+        if (name != KINO_NO_STRING && is_wanted[name] && !add_row(p, f, (uint32_t)f->link[at], at))
+            return false;
+    }
+    return true;
+}
+
+typedef struct keyed {
+    int64_t correlation;
+    uint32_t at;
+} keyed;
+
+static int compare_keyed(const void *a, const void *b)
+{
+    const keyed *x = a, *y = b;
+    if (x->correlation != y->correlation)
+        return x->correlation < y->correlation ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* HTA: every host row with every device row of the same correlation, where a launch has it. */
+static bool add_joined(partial *p, const kino__frame *f, const uint8_t *is_wanted)
+{
+    keyed *sides[2] = {malloc(((size_t)f->count + 1) * sizeof(keyed)),
+                       malloc(((size_t)f->count + 1) * sizeof(keyed))};
+    size_t counts[2] = {0, 0};
+    kino__map wanted;
+    kino__map_init(&wanted, NULL);
+    bool ok = sides[0] && sides[1];
+    for (uint32_t at = 0; ok && at < f->count; at++) {
+        kino_strid name = f->trace->name[f->row[at]];
+        if (name != KINO_NO_STRING && is_wanted[name] && f->correlation[at] != -1)
+            ok = kino__map_put(&wanted, (uint64_t)f->correlation[at], 1) != NULL;
+    }
+    for (uint32_t at = 0; ok && at < f->count; at++) {
+        if (f->correlation[at] == -1 || !kino__map_get(&wanted, (uint64_t)f->correlation[at]))
+            continue;
+        int side = f->stream[at] != -1;
+        sides[side][counts[side]++] = (keyed){f->correlation[at], at};
+    }
+    for (int side = 0; ok && side < 2; side++)
+        if (counts[side])
+            qsort(sides[side], counts[side], sizeof **sides, compare_keyed);
+    for (size_t h = 0, d = 0; ok && h < counts[0]; h++) {
+        while (d < counts[1] && sides[1][d].correlation < sides[0][h].correlation)
+            d++;
+        for (size_t k = d;
+             ok && k < counts[1] && sides[1][k].correlation == sides[0][h].correlation; k++)
+            ok = add_row(p, f, sides[0][h].at, sides[1][k].at);
+    }
+    kino__map_deinit(&wanted);
+    free(sides[0]);
+    free(sides[1]);
+    return ok;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const launch *x = a, *y = b;
+    if (x->correlation != y->correlation)
+        return x->correlation < y->correlation ? -1 : 1;
+    if (x->launch_event != y->launch_event)
+        return x->launch_event < y->launch_event ? -1 : 1;
+    return x->device_event < y->device_event ? -1 : x->device_event > y->device_event;
+}
+
+static kino_status map(const kino__analysis *a, const kino__trace *trace, void *value,
+                       kino_error *err)
+{
+    partial *p = value;
+    const kino__frame *f =
+        kino__frame_of(trace, kino__frame_mode_of(a), kino__param_bool(a, P_LAST_STEP), a->pool);
+    size_t names = kino__string_pool_count(&trace->strings);
+    uint8_t *is_wanted = malloc(names + 1);
+    int64_t *rank = kino__vec_add(&p->ranks);
+    bool ok = f && is_wanted && rank;
+    for (kino_strid id = 0; ok && id < names; id++)
+        is_wanted[id] = is_launch(f, kino__trace_string(trace, id), kino__param_bool(a, P_MEMORY));
+    if (ok) {
+        *rank = trace->rank;
+        p->is_cut = f->is_cut;
+        ok = f->mode == KINO__FRAME_DEFAULT ? add_linked(p, f, is_wanted)
+                                            : add_joined(p, f, is_wanted);
+    }
+    if (ok && p->rows.count)
+        qsort(p->rows.items, p->rows.count, sizeof *p->rows.items, compare_rows);
+    free(is_wanted);
+    return ok ? KINO_OK : kino__fail_nomem(err);
+}
+
+static kino_status merge(const kino__analysis *a, void *into, void *from, kino_error *err)
+{
+    (void)a;
+    partial *p = into, *more = from;
+    if (!kino__vec_reserve(&p->rows, more->rows.count) ||
+        !kino__vec_reserve(&p->ranks, more->ranks.count))
+        return kino__fail_nomem(err);
+    for (size_t i = 0; i < more->rows.count; i++)
+        p->rows.items[p->rows.count++] = more->rows.items[i];
+    for (size_t i = 0; i < more->ranks.count; i++)
+        p->ranks.items[p->ranks.count++] = more->ranks.items[i];
+    p->is_cut |= more->is_cut;
+    return KINO_OK;
+}
+
+static void pack_row(kino__pack *pack, launch *r)
+{
+    kino__pack_int(pack, &r->rank);
+    kino__pack_int(pack, &r->correlation);
+    kino__pack_int(pack, &r->host);
+    kino__pack_int(pack, &r->device);
+    kino__pack_int(pack, &r->delay);
+    kino__pack_int(pack, &r->launch_event);
+    kino__pack_int(pack, &r->device_event);
+}
+
+static void pack(kino__pack *pack, void *value)
+{
+    partial *p = value;
+    KINO__PACK_VEC(pack, &p->rows, pack_row);
+    KINO__PACK_VEC(pack, &p->ranks, kino__pack_int);
+    kino__pack_bool(pack, &p->is_cut);
+}
+
+static const kino_column summary_columns[] = {
+    {"rank", KINO_TYPE_INT, NULL, NULL},
+    {"count", KINO_TYPE_INT, "count", "launches with their work"},
+    {"cpu_duration", KINO_TYPE_DURATION, NULL, "sum of the time in the calls"},
+    {"gpu_duration", KINO_TYPE_DURATION, NULL, "sum of the time on the device"},
+    {"launch_delay", KINO_TYPE_DURATION, NULL, "sum of the delays"},
+    {"max_launch_delay", KINO_TYPE_DURATION, NULL, NULL},
+    {"short_kernels", KINO_TYPE_INT, "count",
+     "ran shorter than their call, which was no outlier: launch-bound"},
+    {"runtime_outliers", KINO_TYPE_INT, "count", "calls longer than runtime_cutoff"},
+    {"launch_delay_outliers", KINO_TYPE_INT, "count", "delays longer than launch_delay_cutoff"},
+    {0},
+};
+
+static const kino_column columns[] = {
+    {"rank", KINO_TYPE_INT, NULL, NULL},
+    {"correlation", KINO_TYPE_INT, NULL, NULL},
+    {"cpu_duration", KINO_TYPE_DURATION, NULL, "of the call"},
+    {"gpu_duration", KINO_TYPE_DURATION, NULL, "of the work"},
+    {"launch_delay", KINO_TYPE_DURATION, NULL, "from the end of the call to the start of the work"},
+    {"launch_event", KINO_TYPE_INT, NULL, "id of the call"},
+    {"device_event", KINO_TYPE_INT, NULL, "id of the work"},
+    {0},
+};
+
+static const kino_table_info tables[] = {
+    {"launch_stats", "one row a launch, by rank and correlation", columns, "Launches",
+     "not available: no launch has its work in the trace"},
+    {"launch_summary", "one row a rank", summary_columns, NULL, NULL},
+    {0},
+};
+
+static void add_summary(const kino__analysis *a, kino__table *table, int64_t rank,
+                        const launch *rows, size_t count)
+{
+    int64_t host = 0, device = 0, delay = 0, longest = 0;
+    int64_t shorts = 0, runtime_outliers = 0, delay_outliers = 0;
+    int64_t cutoff = kino__param_int(a, P_RUNTIME_CUTOFF);
+    for (size_t i = 0; i < count; i++) {
+        host += rows[i].host;
+        device += rows[i].device;
+        delay += rows[i].delay;
+        longest = rows[i].delay > longest ? rows[i].delay : longest;
+        shorts += rows[i].host <= cutoff && rows[i].device < rows[i].host;
+        runtime_outliers += rows[i].host > cutoff;
+        delay_outliers += rows[i].delay > kino__param_int(a, P_DELAY_CUTOFF);
+    }
+    kino__table_add_int(table, rank);
+    kino__table_add_int(table, (int64_t)count);
+    kino__table_add_int(table, host);
+    kino__table_add_int(table, device);
+    kino__table_add_int(table, delay);
+    kino__table_add_int(table, count ? longest : KINO_NO_INT);
+    kino__table_add_int(table, shorts);
+    kino__table_add_int(table, runtime_outliers);
+    kino__table_add_int(table, delay_outliers);
+}
+
+static kino_status finish(const kino__analysis *a, void *value, kino_result *result,
+                          kino_error *err)
+{
+    (void)err;
+    const partial *p = value;
+    kino__table *table = kino__analysis_table(result, 0);
+    for (size_t i = 0; i < p->rows.count; i++) {
+        const launch *r = &p->rows.items[i];
+        kino__table_add_int(table, r->rank);
+        kino__table_add_int(table, r->correlation);
+        kino__table_add_int(table, r->host);
+        kino__table_add_int(table, r->device);
+        kino__table_add_int(table, r->delay);
+        kino__table_add_int(table, r->launch_event);
+        kino__table_add_int(table, r->device_event);
+    }
+    /* Rows of a rank stand together, in the order of the ranks. */
+    size_t at = 0;
+    for (size_t i = 0; i < p->ranks.count; i++) {
+        size_t first = at;
+        int64_t trace = at < p->rows.count ? p->rows.items[at].launch_event >> 32 : -1;
+        bool is_next = at < p->rows.count && p->rows.items[at].rank == p->ranks.items[i];
+        while (is_next && at < p->rows.count && p->rows.items[at].launch_event >> 32 == trace)
+            at++;
+        add_summary(a, kino__analysis_table(result, 1), p->ranks.items[i], p->rows.items + first,
+                    at - first);
+    }
+    if (p->is_cut)
+        kino__result_note(result,
+                          "the last profiler step is left out (include_last_step keeps it)");
+    return KINO_OK;
+}
+
+const kino__analysis_def kino__analysis_launch_stats = {
+    .name = "launch-stats",
+    .help = "what launching costs: time in the call, on the device, and between",
+    .description =
+        "Each launch with its work: how long the call took, how long the work ran, and\n"
+        "the time from the end of the call to the start of the work (0 when it started\n"
+        "before). A kernel that runs shorter than its call is launch-bound. All launch\n"
+        "calls count, graphs with all their kernels; with compat those that HTA knows.\n",
+    .params = params,
+    .tables = tables,
+    .compat = kino__frame_compat,
+    .partial_size = sizeof(partial),
+    .map = map,
+    .merge = merge,
+    .finish = finish,
+    .pack = pack,
+    .deinit = deinit,
+};

@@ -1,0 +1,334 @@
+/* memory_bandwidth.c - how much memory traffic runs at a time: copies and sets by kind.
+ *
+ * At the start of a copy its bandwidth comes on top of what runs, at its end it goes. The default
+ * adds billionths of a GB/s (bytes a second) as integers, so that nothing is left over; HTA adds
+ * doubles, whose residue it then counts. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/frame.h"
+#include "analysis/statistics.h"
+#include "base/error.h"
+#include "store/args.h"
+
+enum { P_SERIES, P_LAST_STEP };
+
+static const kino_param_info params[] = {
+    [P_SERIES] = {"series", KINO_TYPE_BOOL, "no", "also list every change", NULL},
+    [P_LAST_STEP] = {"include_last_step", KINO_TYPE_BOOL, "no", "keep the last profiler step",
+                     NULL},
+    {0},
+};
+
+/* A double as the partial keeps it. */
+static int64_t bits_of(double value)
+{
+    int64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static double real_of(int64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+typedef struct point {
+    int64_t rank, ts, event;
+    int64_t bandwidth; /* bits of GB/s */
+    kino_str name;
+} point;
+
+enum { NUMBERS = 7 }; /* mean, std, min, three percentiles, max */
+
+typedef struct summary {
+    int64_t rank, count;
+    int64_t numbers[NUMBERS]; /* bits */
+    kino_str name;
+} summary;
+
+typedef struct partial {
+    KINO__VEC(summary) kinds;
+    KINO__VEC(point) points;
+    bool is_cut;
+} partial;
+
+static void deinit(void *value)
+{
+    partial *p = value;
+    kino__vec_deinit(&p->kinds);
+    kino__vec_deinit(&p->points);
+}
+
+/* -- one trace */
+
+typedef struct change {
+    kino_str kind;
+    int64_t ts;
+    double bandwidth; /* negative at the end */
+    uint32_t at;
+    uint32_t order; /* starts before ends, both as in the frame */
+} change;
+
+typedef KINO__VEC(change) changes;
+
+static int compare_changes(const void *a, const void *b)
+{
+    const change *x = a, *y = b;
+    int by_kind = kino__str_compare(x->kind, y->kind);
+    if (by_kind)
+        return by_kind;
+    if (x->ts != y->ts)
+        return x->ts < y->ts ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static double bandwidth_of(const kino__frame *f, uint32_t at, kino__text_cursor *cursor)
+{
+    kino_str args = kino__args_text(f->trace, f->row[at], cursor);
+    kino_str text = kino__args_find(args, KINO__STR("memory bandwidth (GB/s)"));
+    double value;
+    return text.size && kino__json_to_double(text, &value) ? value : 0;
+}
+
+static bool collect(const kino__frame *f, changes *out)
+{
+    kino__text_cursor cursor;
+    kino__text_cursor_init(&cursor, f->trace->text);
+    bool ok = true;
+    for (uint32_t at = 0; ok && at < f->count; at++) {
+        if (!kino__frame_is_device(f, at) || f->type[at] != KINO__KERNEL_MEMORY)
+            continue;
+        change *slot = kino__vec_add(out);
+        ok = slot != NULL;
+        if (ok)
+            *slot = (change){kino__memory_kind(kino__frame_name(f, at)), f->ts[at],
+                             bandwidth_of(f, at, &cursor), at, (uint32_t)(out->count - 1)};
+    }
+    kino__text_cursor_deinit(&cursor);
+    size_t starts = out->count;
+    ok = ok && kino__vec_reserve(out, starts);
+    for (size_t i = 0; ok && i < starts; i++) {
+        change end = out->items[i];
+        end.ts += f->dur[end.at] ? f->dur[end.at] : 1;
+        end.bandwidth = -end.bandwidth;
+        end.order = (uint32_t)out->count;
+        out->items[out->count++] = end;
+    }
+    if (ok && out->count)
+        qsort(out->items, out->count, sizeof *out->items, compare_changes);
+    return ok;
+}
+
+/* What runs after each change, in place of the change itself. */
+static void add_up(changes *all, bool is_hta)
+{
+    double sum = 0;
+    int64_t billionths = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        if (i == 0 || !kino__str_equal(all->items[i].kind, all->items[i - 1].kind)) {
+            sum = 0;
+            billionths = 0;
+        }
+        sum += all->items[i].bandwidth;
+        billionths += llround(all->items[i].bandwidth * 1e9);
+        if (is_hta)
+            all->items[i].bandwidth = sum;
+        else
+            all->items[i].bandwidth = (double)billionths / 1e9;
+    }
+}
+
+static bool summarize(partial *p, const changes *all, int64_t rank)
+{
+    double *values = malloc((all->count + 1) * sizeof *values);
+    bool ok = values != NULL;
+    for (size_t i = 0, next; ok && i < all->count; i = next) {
+        size_t count = 0;
+        kino_str kind = all->items[i].kind;
+        for (next = i; next < all->count && kino__str_equal(all->items[next].kind, kind); next++)
+            if (all->items[next].bandwidth > 0)
+                values[count++] = all->items[next].bandwidth;
+        if (count == 0)
+            continue;
+        kino__real_description d;
+        kino__describe_reals(values, count, &d);
+        summary *s = kino__vec_add(&p->kinds);
+        ok = s != NULL;
+        if (ok)
+            *s = (summary){.rank = rank,
+                           .count = d.count,
+                           .numbers = {bits_of(d.mean), bits_of(d.std), bits_of(d.min),
+                                       bits_of(d.percentile[KINO__P25]),
+                                       bits_of(d.percentile[KINO__P50]),
+                                       bits_of(d.percentile[KINO__P75]), bits_of(d.max)},
+                           .name = kind};
+    }
+    free(values);
+    return ok;
+}
+
+static bool add_series(partial *p, const kino__frame *f, const changes *all)
+{
+    const kino__trace *trace = f->trace;
+    for (size_t i = 0; i < all->count; i++) {
+        const change *c = &all->items[i];
+        point *to = kino__vec_add(&p->points);
+        if (!to)
+            return false;
+        int64_t ts = c->ts * f->unit_ns;
+        if (f->mode != KINO__FRAME_DEFAULT) /* from the file's clock to the run's */
+            ts += trace->base_ns - trace->origin_ns;
+        *to = (point){trace->rank, ts, kino__trace_event_id(trace, f->row[c->at]),
+                      bits_of(c->bandwidth), c->kind};
+    }
+    return true;
+}
+
+static kino_status map(const kino__analysis *a, const kino__trace *trace, void *value,
+                       kino_error *err)
+{
+    partial *p = value;
+    const kino__frame *f =
+        kino__frame_of(trace, kino__frame_mode_of(a), kino__param_bool(a, P_LAST_STEP), a->pool);
+    changes all = {0};
+    bool ok = f && collect(f, &all);
+    if (ok) {
+        p->is_cut = f->is_cut;
+        add_up(&all, f->mode != KINO__FRAME_DEFAULT);
+        ok = summarize(p, &all, trace->rank) &&
+             (!kino__param_bool(a, P_SERIES) || add_series(p, f, &all));
+    }
+    kino__vec_deinit(&all);
+    return ok ? KINO_OK : kino__fail_nomem(err);
+}
+
+/* Names are literals or texts of traces, which outlive partials. */
+static kino_status merge(const kino__analysis *a, void *into, void *from, kino_error *err)
+{
+    (void)a;
+    partial *p = into, *more = from;
+    if (!kino__vec_reserve(&p->kinds, more->kinds.count) ||
+        !kino__vec_reserve(&p->points, more->points.count))
+        return kino__fail_nomem(err);
+    for (size_t i = 0; i < more->kinds.count; i++)
+        p->kinds.items[p->kinds.count++] = more->kinds.items[i];
+    for (size_t i = 0; i < more->points.count; i++)
+        p->points.items[p->points.count++] = more->points.items[i];
+    p->is_cut |= more->is_cut;
+    return KINO_OK;
+}
+
+static void pack_summary(kino__pack *pack, summary *s)
+{
+    kino__pack_int(pack, &s->rank);
+    kino__pack_int(pack, &s->count);
+    for (int i = 0; i < NUMBERS; i++)
+        kino__pack_int(pack, &s->numbers[i]);
+    kino__pack_str(pack, &s->name);
+}
+
+static void pack_point(kino__pack *pack, point *q)
+{
+    kino__pack_int(pack, &q->rank);
+    kino__pack_int(pack, &q->ts);
+    kino__pack_int(pack, &q->event);
+    kino__pack_int(pack, &q->bandwidth);
+    kino__pack_str(pack, &q->name);
+}
+
+static void pack(kino__pack *pack, void *value)
+{
+    partial *p = value;
+    KINO__PACK_VEC(pack, &p->kinds, pack_summary);
+    KINO__PACK_VEC(pack, &p->points, pack_point);
+    kino__pack_bool(pack, &p->is_cut);
+}
+
+/* -- the answer */
+
+static const kino_column summary_columns[] = {
+    {"rank", KINO_TYPE_INT, NULL, NULL},
+    {"name", KINO_TYPE_STRING, NULL, "kind of copy, or Memset"},
+    {"count", KINO_TYPE_INT, "count", "changes after which something ran"},
+    {"mean", KINO_TYPE_FLOAT, "GB/s", NULL},
+    {"std", KINO_TYPE_FLOAT, "GB/s", "deviation of the sample"},
+    {"min", KINO_TYPE_FLOAT, "GB/s", NULL},
+    {"p25", KINO_TYPE_FLOAT, "GB/s", NULL},
+    {"p50", KINO_TYPE_FLOAT, "GB/s", "median"},
+    {"p75", KINO_TYPE_FLOAT, "GB/s", NULL},
+    {"max", KINO_TYPE_FLOAT, "GB/s", NULL},
+    {0},
+};
+
+static const kino_column series_columns[] = {
+    {"rank", KINO_TYPE_INT, NULL, NULL},
+    {"ts", KINO_TYPE_TIME, NULL, "when it changed"},
+    {"name", KINO_TYPE_STRING, NULL, "kind of copy, or Memset"},
+    {"memory_bw", KINO_TYPE_FLOAT, "GB/s", "of all that run from then on"},
+    {"event", KINO_TYPE_INT, NULL, "id of the copy that starts or ends"},
+    {0},
+};
+
+static const kino_table_info tables[] = {
+    {"memory_bw_summary", "one row a rank and kind", summary_columns, NULL,
+     "not available: no copies or sets with a bandwidth"},
+    {"memory_bw_series", "one row a change, by kind and time; with series", series_columns, NULL,
+     NULL},
+    {0},
+};
+
+static kino_status finish(const kino__analysis *a, void *value, kino_result *result,
+                          kino_error *err)
+{
+    (void)err;
+    const partial *p = value;
+    kino__table *table = kino__analysis_table(result, 0);
+    for (size_t i = 0; i < p->kinds.count; i++) {
+        const summary *s = &p->kinds.items[i];
+        kino__table_add_int(table, s->rank);
+        kino__table_add_text(table, s->name);
+        kino__table_add_int(table, s->count);
+        for (int n = 0; n < NUMBERS; n++)
+            kino__table_add_real(table, real_of(s->numbers[n]));
+    }
+    kino__table *series = kino__analysis_table(result, 1);
+    for (size_t i = 0; i < p->points.count; i++) {
+        const point *q = &p->points.items[i];
+        kino__table_add_int(series, q->rank);
+        kino__table_add_int(series, q->ts);
+        kino__table_add_text(series, q->name);
+        kino__table_add_real(series, real_of(q->bandwidth));
+        kino__table_add_int(series, q->event);
+    }
+    if (!kino__param_bool(a, P_SERIES))
+        kino__table_describe(series, KINO__TABLE_QUIET, NULL, NULL);
+    if (p->kinds.count == 0)
+        kino__result_note(result,
+                          "memory bandwidth not available: no copies or sets with a bandwidth");
+    if (p->is_cut)
+        kino__result_note(result,
+                          "the last profiler step is left out (include_last_step keeps it)");
+    return KINO_OK;
+}
+
+const kino__analysis_def kino__analysis_memory_bandwidth = {
+    .name = "memory-bandwidth",
+    .help = "memory traffic of copies and sets over time, by kind",
+    .description =
+        "Adds the bandwidths that the trace gives for the copies of one kind that run at\n"
+        "the same time. The summary is over the changes after which something runs, not\n"
+        "weighted by time. A copy without duration counts for one nanosecond (with\n"
+        "compat hta: one microsecond).\n",
+    .params = params,
+    .tables = tables,
+    .compat = kino__frame_compat,
+    .partial_size = sizeof(partial),
+    .map = map,
+    .merge = merge,
+    .finish = finish,
+    .pack = pack,
+    .deinit = deinit,
+};

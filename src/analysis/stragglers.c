@@ -1,0 +1,673 @@
+/* stragglers.c - which ranks keep the others waiting?
+ *
+ * Method: a blocking collective ends on all ranks together, so whoever starts it last made the
+ * others wait. Of all communication kernels that one is looked at whose durations differ most
+ * between ranks; in each step the latest ranks get a point.
+ * Cost: a sort of the communication kernels. What a trace gives is small: a few kernels for each
+ * stream, step and name. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/device_work.h"
+#include "analysis/statistics.h"
+#include "base/error.h"
+#include "store/args.h"
+
+enum { P_COUNT, P_STEPS, P_LAST_STEP };
+
+static const kino_param_info params[] = {
+    [P_COUNT] = {"count", KINO_TYPE_INT, "2", "how many ranks to name", NULL},
+    [P_STEPS] = {"profiler_steps", KINO_TYPE_STRING, NULL,
+                 "step numbers, as in 15,17-20 (default: all)", NULL},
+    [P_LAST_STEP] = KINO__PARAM_LAST_STEP,
+    {0},
+};
+
+/* -- the list of steps -- */
+
+/* The next piece of "15,17-20": false at the end, or (then *is_bad) where it is no such list. */
+static bool next_range(kino_str *rest, int64_t *first, int64_t *last, bool *is_bad)
+{
+    if (rest->size == 0)
+        return false;
+    const char *comma = memchr(rest->data, ',', rest->size);
+    kino_str piece = {rest->data, comma ? (size_t)(comma - rest->data) : rest->size};
+    size_t skip = piece.size + (comma ? 1 : 0);
+    *rest = (kino_str){rest->data + skip, rest->size - skip};
+    const char *dash = piece.size ? memchr(piece.data, '-', piece.size) : NULL;
+    size_t size = dash ? (size_t)(dash - piece.data) : piece.size;
+    kino_str from = {piece.data, size}, to = from;
+    if (dash)
+        to = (kino_str){dash + 1, piece.size - size - 1};
+    *is_bad = !kino__str_to_int(from, first) || !kino__str_to_int(to, last) || *first < 0 ||
+              *first > *last || (comma && rest->size == 0);
+    return !*is_bad;
+}
+
+static bool is_listed(kino_str list, int64_t number)
+{
+    int64_t first, last;
+    bool is_bad = false;
+    while (next_range(&list, &first, &last, &is_bad))
+        if (number >= first && number <= last)
+            return true;
+    return false;
+}
+
+static kino_status check(const kino__analysis *a, kino_error *err)
+{
+    kino_str list = kino__param_text(a, P_STEPS), rest = list;
+    int64_t first, last;
+    bool is_bad = false;
+    while (next_range(&rest, &first, &last, &is_bad))
+        ;
+    if (is_bad)
+        return kino__fail(err, KINO_ARGUMENT,
+                          "profiler_steps: '%.*s' is no list of step numbers (try 15,17-20)",
+                          KINO__STR_ARG(list));
+    if (kino__param_int(a, P_COUNT) < 1)
+        return kino__fail(err, KINO_ARGUMENT, "count: must be at least 1");
+    return KINO_OK;
+}
+
+/* -- what a trace gives -- */
+
+/* Of one step of one trace: from the first start to the last end of all that belongs to it. */
+typedef struct span {
+    int64_t iteration, start, end; /* units of the frame */
+} span;
+
+typedef struct kernel {
+    uint32_t trace; /* its place in ranks */
+    kino_strid name;
+    int64_t stream, iteration;
+    int64_t start, length; /* units of the frame */
+    int64_t ts;            /* ns of the run */
+    int64_t event;
+} kernel;
+
+typedef struct partial {
+    kino__string_pool names;
+    KINO__VEC(int64_t) ranks; /* of the traces */
+    KINO__VEC(int64_t) steps; /* numbers of the steps that are left; may repeat */
+    KINO__VEC(span) spans;
+    /* Of each trace, stream, step and name the last ones first; each longer than those before it:
+     * the last one that is long enough, whatever that will be, is among them. */
+    KINO__VEC(kernel) kernels;
+    bool is_cut;
+} partial;
+
+static void deinit(void *value)
+{
+    partial *p = value;
+    kino__string_pool_deinit(&p->names);
+    kino__vec_deinit(&p->ranks);
+    kino__vec_deinit(&p->steps);
+    kino__vec_deinit(&p->spans);
+    kino__vec_deinit(&p->kernels);
+}
+
+static bool add_spans(partial *p, const kino__frame *f)
+{
+    kino__map places;
+    kino__map_init(&places, NULL);
+    bool ok = true;
+    for (uint32_t at = 0; ok && at < f->count; at++) {
+        int64_t iteration = f->iteration[at];
+        if (iteration < 0) /* KINO_NO_INT too */
+            continue;
+        const uint32_t *place =
+            kino__map_put(&places, (uint64_t)iteration, (uint32_t)p->spans.count);
+        ok = place != NULL;
+        if (ok && *place == p->spans.count) {
+            span *fresh = kino__vec_add(&p->spans);
+            ok = fresh != NULL;
+            if (ok)
+                *fresh = (span){iteration, INT64_MAX, INT64_MIN};
+        }
+        if (!ok)
+            break;
+        span *s = &p->spans.items[*place];
+        int64_t end = kino__sum(f->ts[at], f->dur[at]);
+        s->start = f->ts[at] < s->start ? f->ts[at] : s->start;
+        s->end = end > s->end ? end : s->end;
+    }
+    kino__map_deinit(&places);
+    return ok;
+}
+
+/* HTA knows "ncclKernel" only, on streams above 0. */
+static bool is_communication(const kino__frame *f, uint32_t at, const kino_strid *collective)
+{
+    if (f->mode != KINO__FRAME_DEFAULT)
+        return f->stream[at] > 0 && f->iteration[at] > 0 &&
+               kino__str_starts_with(kino__frame_name(f, at), KINO__STR("ncclKernel"));
+    return kino__frame_is_device(f, at) && f->iteration[at] >= 0 &&
+           (f->type[at] == KINO__KERNEL_COMMUNICATION ||
+            (f->type[at] == KINO__KERNEL_COMPUTATION && collective[f->row[at]] != KINO_NO_STRING));
+}
+
+typedef struct candidate {
+    int64_t stream, iteration;
+    kino_strid name;
+    uint32_t at;
+} candidate;
+
+/* By stream, step and name, the last ones first. */
+static int compare_candidates(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    if (x->iteration != y->iteration)
+        return x->iteration < y->iteration ? -1 : 1;
+    if (x->name != y->name)
+        return x->name < y->name ? -1 : 1;
+    return x->at > y->at ? -1 : x->at < y->at;
+}
+
+static bool add_kernel(partial *p, const kino__frame *f, const candidate *c)
+{
+    const kino__trace *trace = f->trace;
+    uint32_t row = f->row[c->at];
+    kino_strid name = kino__string_pool_add_borrowed(&p->names, kino__trace_string(trace, c->name));
+    kernel *k = name == KINO_NO_STRING ? NULL : kino__vec_add(&p->kernels);
+    if (!k)
+        return false;
+    int64_t ts = f->ts[c->at];
+    if (f->mode != KINO__FRAME_DEFAULT)
+        ts = kino__difference(kino__sum(kino__frame_ns(f, ts), trace->base_ns), trace->origin_ns);
+    *k = (kernel){.trace = 0,
+                  .name = name,
+                  .stream = c->stream,
+                  .iteration = c->iteration,
+                  .start = f->ts[c->at],
+                  .length = f->dur[c->at],
+                  .ts = ts,
+                  .event = kino__trace_event_id(trace, row)};
+    return true;
+}
+
+static bool add_kernels(partial *p, const kino__frame *f)
+{
+    KINO__VEC(candidate) found = {0};
+    const kino__string_pool *texts;
+    const kino_strid *collective = NULL;
+    bool ok = f->mode != KINO__FRAME_DEFAULT ||
+              (collective = kino__args_string_column(f->trace, "Collective name", &texts)) != NULL;
+    for (uint32_t at = 0; ok && at < f->count; at++) {
+        kino_strid name = f->trace->name[f->row[at]];
+        if (name == KINO_NO_STRING || !is_communication(f, at, collective))
+            continue;
+        candidate *c = kino__vec_add(&found);
+        ok = c != NULL;
+        if (ok)
+            *c = (candidate){f->stream[at], f->iteration[at], name, at};
+    }
+    if (ok && found.count)
+        qsort(found.items, found.count, sizeof *found.items, compare_candidates);
+    int64_t longest = 0;
+    for (size_t i = 0; ok && i < found.count; i++) {
+        const candidate *c = &found.items[i], *before = c - 1;
+        bool is_first = i == 0 || c->stream != before->stream ||
+                        c->iteration != before->iteration || c->name != before->name;
+        if (!is_first && f->dur[c->at] <= longest)
+            continue;
+        longest = f->dur[c->at];
+        ok = add_kernel(p, f, c);
+    }
+    kino__vec_deinit(&found);
+    return ok;
+}
+
+static kino_status map(const kino__analysis *a, const kino__trace *trace, void *value,
+                       kino_error *err)
+{
+    partial *p = value;
+    const kino__frame *f =
+        kino__frame_of(trace, kino__frame_mode_of(a), kino__param_bool(a, P_LAST_STEP), a->pool);
+    int64_t *rank = kino__vec_add(&p->ranks);
+    if (!f || !rank || !kino__vec_reserve(&p->steps, f->steps.count))
+        return kino__fail_nomem(err);
+    *rank = trace->rank;
+    p->is_cut = f->is_cut;
+    for (size_t i = 0; i < f->steps.count; i++)
+        p->steps.items[p->steps.count++] = f->steps.items[i].number;
+    return add_spans(p, f) && add_kernels(p, f) ? KINO_OK : kino__fail_nomem(err);
+}
+
+static kino_status merge(const kino__analysis *a, void *into, void *from, kino_error *err)
+{
+    (void)a;
+    partial *p = into, *more = from;
+    uint32_t traces = (uint32_t)p->ranks.count;
+    if (!kino__vec_reserve(&p->ranks, more->ranks.count) ||
+        !kino__vec_reserve(&p->steps, more->steps.count) ||
+        !kino__vec_reserve(&p->spans, more->spans.count) ||
+        !kino__vec_reserve(&p->kernels, more->kernels.count))
+        return kino__fail_nomem(err);
+    for (size_t i = 0; i < more->ranks.count; i++)
+        p->ranks.items[p->ranks.count++] = more->ranks.items[i];
+    for (size_t i = 0; i < more->steps.count; i++)
+        p->steps.items[p->steps.count++] = more->steps.items[i];
+    for (size_t i = 0; i < more->spans.count; i++)
+        p->spans.items[p->spans.count++] = more->spans.items[i];
+    for (size_t i = 0; i < more->kernels.count; i++) {
+        kernel k = more->kernels.items[i];
+        k.trace += traces;
+        k.name = kino__string_pool_add(&p->names, kino__string_pool_text(&more->names, k.name));
+        if (k.name == KINO_NO_STRING)
+            return kino__fail_nomem(err);
+        p->kernels.items[p->kernels.count++] = k;
+    }
+    p->is_cut |= more->is_cut;
+    return KINO_OK;
+}
+
+static void pack_span(kino__pack *pack, span *s)
+{
+    kino__pack_int(pack, &s->iteration);
+    kino__pack_int(pack, &s->start);
+    kino__pack_int(pack, &s->end);
+}
+
+static void pack_kernel(kino__pack *pack, kernel *k)
+{
+    kino__pack_u32(pack, &k->trace);
+    kino__pack_u32(pack, &k->name);
+    kino__pack_int(pack, &k->stream);
+    kino__pack_int(pack, &k->iteration);
+    kino__pack_int(pack, &k->start);
+    kino__pack_int(pack, &k->length);
+    kino__pack_int(pack, &k->ts);
+    kino__pack_int(pack, &k->event);
+}
+
+static void pack(kino__pack *pack, void *value)
+{
+    partial *p = value;
+    kino__pack_pool(pack, &p->names);
+    KINO__PACK_VEC(pack, &p->ranks, kino__pack_int);
+    KINO__PACK_VEC(pack, &p->steps, kino__pack_int);
+    KINO__PACK_VEC(pack, &p->spans, pack_span);
+    KINO__PACK_VEC(pack, &p->kernels, pack_kernel);
+    kino__pack_bool(pack, &p->is_cut);
+    for (size_t i = 0; i < p->kernels.count; i++)
+        if (p->kernels.items[i].trace >= p->ranks.count ||
+            p->kernels.items[i].name >= kino__string_pool_count(&p->names))
+            pack->is_damaged = true;
+}
+
+/* -- the answer -- */
+
+static const kino_column straggler_columns[] = {
+    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
+    {"score", KINO_TYPE_INT, "count", "steps in which it was among the latest `count`"},
+    {"step_count", KINO_TYPE_INT, "count", "steps in which it ran the kernel"},
+    {"lateness", KINO_TYPE_DURATION, NULL,
+     "sum over these steps: its start after that of the earliest rank"},
+    {0},
+};
+
+static const kino_column metric_columns[] = {
+    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
+    {"stream", KINO_TYPE_INT, NULL, NULL},
+    {"iteration", KINO_TYPE_INT, NULL, "number of the step"},
+    {"name", KINO_TYPE_STRING, NULL, "the kernel whose durations differ most between ranks"},
+    {"ts", KINO_TYPE_TIME, NULL, "its start"},
+    {"dur", KINO_TYPE_DURATION, NULL, NULL},
+    {"normalized_start_time", KINO_TYPE_FLOAT, NULL, "start since the first step, in mean steps"},
+    {"duration", KINO_TYPE_FLOAT, NULL, "in mean steps"},
+    {"is_late", KINO_TYPE_BOOL, NULL, "among the latest `count` of the step"},
+    {"event", KINO_TYPE_INT, NULL, "id of the kernel"},
+    {0},
+};
+
+static const kino_table_info tables[] = {
+    {"stragglers", "one row a rank that is late most often, by rank", straggler_columns, NULL,
+     "not available: see the notes"},
+    {"metric", "one row a rank and step: the kernel that was looked at", metric_columns, NULL,
+     "not available: see the notes"},
+    {0},
+};
+
+/* All that finish works with. */
+typedef struct work {
+    const kino__analysis *a;
+    const partial *p;
+    int64_t *steps; /* chosen, ascending, distinct */
+    size_t step_count;
+    int64_t t0;
+    double mean_step; /* units; 0: nothing belongs to a chosen step */
+    kernel *kernels;  /* long ones, one a trace, stream, step and name; then of one name alone */
+    size_t count;
+    uint8_t *is_late;
+} work;
+
+static int compare_ints(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static bool is_chosen(const work *w, int64_t number)
+{
+    return w->step_count &&
+           bsearch(&number, w->steps, w->step_count, sizeof *w->steps, compare_ints) != NULL;
+}
+
+static bool choose_steps(work *w)
+{
+    const partial *p = w->p;
+    kino_str list = kino__param_text(w->a, P_STEPS);
+    w->steps = malloc((p->steps.count + 1) * sizeof *w->steps);
+    if (!w->steps)
+        return false;
+    for (size_t i = 0; i < p->steps.count; i++)
+        if (list.size == 0 || is_listed(list, p->steps.items[i]))
+            w->steps[w->step_count++] = p->steps.items[i];
+    if (w->step_count)
+        qsort(w->steps, w->step_count, sizeof *w->steps, compare_ints);
+    size_t distinct = 0;
+    for (size_t i = 0; i < w->step_count; i++)
+        if (distinct == 0 || w->steps[distinct - 1] != w->steps[i])
+            w->steps[distinct++] = w->steps[i];
+    w->step_count = distinct;
+    return true;
+}
+
+/* The mean time of a step: from the first start to the last end of all ranks, over their number. */
+static bool measure_steps(work *w)
+{
+    const partial *p = w->p;
+    int64_t *seen = malloc((p->spans.count + 1) * sizeof *seen);
+    if (!seen)
+        return false;
+    size_t count = 0, distinct = 0;
+    int64_t last = INT64_MIN;
+    w->t0 = INT64_MAX;
+    for (size_t i = 0; i < p->spans.count; i++) {
+        const span *s = &p->spans.items[i];
+        if (!is_chosen(w, s->iteration))
+            continue;
+        seen[count++] = s->iteration;
+        w->t0 = s->start < w->t0 ? s->start : w->t0;
+        last = s->end > last ? s->end : last;
+    }
+    if (count)
+        qsort(seen, count, sizeof *seen, compare_ints);
+    for (size_t i = 0; i < count; i++)
+        distinct += i == 0 || seen[i] != seen[i - 1];
+    if (distinct)
+        w->mean_step = (double)kino__difference(last, w->t0) / (double)distinct;
+    free(seen);
+    return true;
+}
+
+static bool is_same_series(const kernel *a, const kernel *b)
+{
+    return a->stream == b->stream && a->name == b->name;
+}
+
+static bool choose_kernels(work *w)
+{
+    const partial *p = w->p;
+    w->kernels = malloc((p->kernels.count + 1) * sizeof *w->kernels);
+    w->is_late = calloc(p->kernels.count + 1, 1);
+    if (!w->kernels || !w->is_late)
+        return false;
+    const kernel *before = NULL;
+    for (size_t i = 0; i < p->kernels.count; i++) {
+        const kernel *k = &p->kernels.items[i];
+        if (!is_chosen(w, k->iteration) || (double)k->length < 0.01 * w->mean_step)
+            continue;
+        if (before && before->trace == k->trace && before->iteration == k->iteration &&
+            is_same_series(before, k))
+            continue;
+        before = k;
+        w->kernels[w->count++] = *k;
+    }
+    return true;
+}
+
+/* By stream and name, then step, then trace. */
+static int compare_kernels(const void *a, const void *b, void *context)
+{
+    const kernel *x = a, *y = b;
+    const kino__string_pool *names = context;
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    if (x->name != y->name)
+        return kino__str_compare(kino__string_pool_text(names, x->name),
+                                 kino__string_pool_text(names, y->name));
+    if (x->iteration != y->iteration)
+        return x->iteration < y->iteration ? -1 : 1;
+    return x->trace < y->trace ? -1 : x->trace > y->trace;
+}
+
+/* The end of the kernels of one step, which stand together. */
+static size_t step_end(const work *w, size_t at, size_t end)
+{
+    size_t next = at;
+    while (next < end && w->kernels[next].iteration == w->kernels[at].iteration)
+        next++;
+    return next;
+}
+
+/* The mean over steps of the deviation between ranks; NaN where no step has two. */
+static double spread_of(const work *w, size_t at, size_t end)
+{
+    double sum = 0;
+    size_t count = 0;
+    for (size_t next; at < end; at = next) {
+        next = step_end(w, at, end);
+        kino__moments m = {0};
+        for (size_t i = at; i < next; i++)
+            kino__moments_add(&m, w->kernels[i].length);
+        if (next - at < 2)
+            continue;
+        sum += kino__moments_std(&m) / w->mean_step;
+        count++;
+    }
+    return count ? sum / (double)count : NAN;
+}
+
+/* Leaves the stream and name whose durations differ most; false: no two ranks have the same. */
+static bool choose_series(work *w)
+{
+    if (w->count)
+        qsort_r(w->kernels, w->count, sizeof *w->kernels, compare_kernels,
+                (void *)(uintptr_t)&w->p->names);
+    size_t first = 0, behind = 0;
+    double largest = -1;
+    for (size_t at = 0, next; at < w->count; at = next) {
+        for (next = at; next < w->count && is_same_series(&w->kernels[next], &w->kernels[at]);)
+            next++;
+        double spread = spread_of(w, at, next);
+        if (!(spread > largest))
+            continue;
+        largest = spread;
+        first = at;
+        behind = next;
+    }
+    memmove(w->kernels, w->kernels + first, (behind - first) * sizeof *w->kernels);
+    w->count = behind - first;
+    return w->count > 0;
+}
+
+typedef struct score {
+    uint32_t trace;
+    bool is_chosen;
+    int64_t points, steps, lateness; /* lateness in units */
+} score;
+
+/* The latest `count` of each step get a point; those that start together with them too. */
+static bool give_points(work *w, score *scores)
+{
+    int64_t wanted = kino__param_int(w->a, P_COUNT);
+    int64_t *starts = malloc((w->count + 1) * sizeof *starts);
+    for (size_t at = 0, next; starts && at < w->count; at = next) {
+        next = step_end(w, at, w->count);
+        size_t members = next - at;
+        for (size_t i = at; i < next; i++)
+            starts[i - at] = w->kernels[i].start;
+        qsort(starts, members, sizeof *starts, compare_ints);
+        int64_t limit = (uint64_t)wanted < members ? starts[members - (size_t)wanted] : starts[0];
+        for (size_t i = at; i < next; i++) {
+            const kernel *k = &w->kernels[i];
+            score *s = &scores[k->trace];
+            w->is_late[i] = k->start >= limit;
+            s->points += w->is_late[i];
+            s->steps++;
+            s->lateness = kino__sum(s->lateness, kino__difference(k->start, starts[0]));
+        }
+    }
+    bool ok = starts != NULL;
+    free(starts);
+    return ok;
+}
+
+/* Most points first; equal ones in the order of the ranks. */
+static int compare_scores(const void *a, const void *b)
+{
+    const score *x = a, *y = b;
+    if (x->points != y->points)
+        return x->points > y->points ? -1 : 1;
+    return x->trace < y->trace ? -1 : x->trace > y->trace;
+}
+
+static int compare_traces(const void *a, const void *b)
+{
+    const score *x = a, *y = b;
+    return x->trace < y->trace ? -1 : x->trace > y->trace;
+}
+
+static int64_t to_ns(const work *w, int64_t units)
+{
+    int64_t out, unit = kino__frame_mode_of(w->a) == KINO__FRAME_HTA ? 1000 : 1;
+    return __builtin_mul_overflow(units, unit, &out) ? INT64_MAX : out;
+}
+
+static bool add_stragglers(work *w, kino__table *table)
+{
+    size_t traces = w->p->ranks.count;
+    int64_t wanted = kino__param_int(w->a, P_COUNT);
+    score *scores = calloc(traces + 1, sizeof *scores);
+    for (size_t i = 0; scores && i < traces; i++)
+        scores[i].trace = (uint32_t)i;
+    bool ok = scores && give_points(w, scores);
+    if (ok && traces) {
+        qsort(scores, traces, sizeof *scores, compare_scores);
+        for (size_t i = 0; i < traces && i < (uint64_t)wanted; i++)
+            scores[i].is_chosen = scores[i].steps > 0;
+        qsort(scores, traces, sizeof *scores, compare_traces);
+    }
+    for (size_t i = 0; ok && i < traces; i++) {
+        if (!scores[i].is_chosen)
+            continue;
+        kino__table_add_int(table, w->p->ranks.items[i]);
+        kino__table_add_int(table, scores[i].points);
+        kino__table_add_int(table, scores[i].steps);
+        kino__table_add_int(table, to_ns(w, scores[i].lateness));
+    }
+    free(scores);
+    return ok;
+}
+
+typedef struct shown {
+    uint32_t trace;
+    uint32_t at;
+} shown;
+
+static int compare_shown(const void *a, const void *b)
+{
+    const shown *x = a, *y = b;
+    if (x->trace != y->trace)
+        return x->trace < y->trace ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* By rank, then step. */
+static bool add_metric(const work *w, kino__table *table)
+{
+    shown *order = malloc((w->count + 1) * sizeof *order);
+    if (!order)
+        return false;
+    for (size_t i = 0; i < w->count; i++)
+        order[i] = (shown){w->kernels[i].trace, (uint32_t)i};
+    qsort(order, w->count, sizeof *order, compare_shown);
+    for (size_t i = 0; i < w->count; i++) {
+        const kernel *k = &w->kernels[order[i].at];
+        kino__table_add_int(table, w->p->ranks.items[k->trace]);
+        kino__table_add_int(table, k->stream);
+        kino__table_add_int(table, k->iteration);
+        kino__table_add_text(table, kino__string_pool_text(&w->p->names, k->name));
+        kino__table_add_int(table, k->ts);
+        kino__table_add_int(table, to_ns(w, k->length));
+        kino__table_add_real(table, (double)kino__difference(k->start, w->t0) / w->mean_step);
+        kino__table_add_real(table, (double)k->length / w->mean_step);
+        kino__table_add_int(table, w->is_late[order[i].at]);
+        kino__table_add_int(table, k->event);
+    }
+    free(order);
+    return true;
+}
+
+/* Why there is no answer, or NULL. */
+static const char *what_lacks(const work *w)
+{
+    if (w->p->ranks.count < 2)
+        return "needs the traces of several ranks";
+    if (w->p->steps.count == 0)
+        return "the traces have no profiler steps";
+    if (w->step_count == 0)
+        return "no trace has one of these steps";
+    if (w->p->kernels.count == 0)
+        return "no communication kernels in the steps";
+    return NULL;
+}
+
+static kino_status finish(const kino__analysis *a, void *value, kino_result *result,
+                          kino_error *err)
+{
+    const partial *p = value;
+    work w = {.a = a, .p = p};
+    bool ok = choose_steps(&w) && measure_steps(&w);
+    const char *lack = ok ? what_lacks(&w) : NULL;
+    if (ok && !lack) {
+        ok = choose_kernels(&w);
+        if (ok && !(w.mean_step > 0 && choose_series(&w)))
+            lack = "no communication kernel of 1 % of a step or more runs on several ranks";
+    }
+    if (ok && lack)
+        kino__result_note(result, "stragglers not available: %s", lack);
+    else if (ok)
+        ok = add_stragglers(&w, kino__analysis_table(result, 0)) &&
+             add_metric(&w, kino__analysis_table(result, 1));
+    kino__note_cut(result, p->is_cut);
+    free(w.steps);
+    free(w.kernels);
+    free(w.is_late);
+    return ok ? KINO_OK : kino__fail_nomem(err);
+}
+
+const kino__analysis_def kino__analysis_stragglers = {
+    .name = "stragglers",
+    .help = "which ranks keep the others waiting",
+    .description =
+        "A blocking collective ends on all ranks together: whoever starts it last makes\n"
+        "the others wait. The communication kernel is looked at whose durations differ\n"
+        "most between ranks (by stream and name, at least 1 % of a mean step); in each\n"
+        "step the latest `count` ranks get a point, and those with most points are\n"
+        "named. Clocks of the ranks are taken as they are.\n",
+    .params = params,
+    .tables = tables,
+    .compat = kino__frame_compat,
+    .partial_size = sizeof(partial),
+    .check = check,
+    .map = map,
+    .merge = merge,
+    .finish = finish,
+    .pack = pack,
+    .deinit = deinit,
+};

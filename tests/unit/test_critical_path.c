@@ -1,0 +1,382 @@
+/* test_critical_path.c - graphs and their longest paths on traces made by hand. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/critical_path_internal.h"
+#include "unit/analysis_rows.h"
+#include "unit/fixture.h"
+#include "unit/test.h"
+
+static void check_rows(kino__trace *trace, const char *params, const char *table,
+                       const char *columns, const char *want)
+{
+    kino_result *result = analysis_result("critical-path", params, &trace, 1);
+    CHECK_STR(analysis_rows(result, table, columns), want);
+    kino_result_free(result);
+}
+
+/*   A 0.......................100     C 120..150
+ *        B 20.....50                               */
+TEST(time_inside_operators_counts_and_between_them_not)
+{
+    kino__trace *trace = FIXTURE({.cat = "cpu_op", .name = "A", .track = 1, .ts = 0, .dur = 100},
+                                 {.cat = "cpu_op", .name = "B", .track = 1, .ts = 20, .dur = 30},
+                                 {.cat = "cpu_op", .name = "C", .track = 1, .ts = 120, .dur = 30});
+    check_rows(trace, "", "breakdown", "event_idx,duration,s_name,bound_by",
+               "0,20,A,cpu_bound;1,30,B,cpu_bound;0,50,A,cpu_bound;-,0,-,;2,30,C,cpu_bound");
+    check_rows(trace, "", "summary", "bound_by,duration,percent", ",0,0;cpu_bound,130,100");
+    check_rows(trace, "", "path", "event,is_start,ts",
+               "0,1,0;1,1,20;1,0,50;0,0,100;2,1,120;2,0,150");
+    check_rows(trace, "", "edges_by_type", "type,count,weight",
+               "critical_path_operator,4,130;critical_path_dependency,1,0");
+    check_rows(trace, "annotation=C", "graph", "events,nodes,edges,path_weight,region,is_ok",
+               "1,2,1,30,30,1");
+    kino__trace_free(trace);
+}
+
+/* host     op 0..30: launch 10..20       cudaDeviceSynchronize 40................160
+ * stream 7                                    gemm 50...........150   record 45...155 */
+static kino__trace *launch_and_wait(void)
+{
+    return FIXTURE(
+        {.cat = "cpu_op", .name = "op", .track = 1, .ts = 0, .dur = 30},
+        {.cat = "cuda_runtime",
+         .name = "cudaLaunchKernel",
+         .track = 1,
+         .ts = 10,
+         .dur = 10,
+         .bind = 1},
+        {.cat = "cuda_runtime",
+         .name = "cudaDeviceSynchronize",
+         .track = 1,
+         .ts = 40,
+         .dur = 120,
+         .bind = 2},
+        {.cat = "kernel", .name = "gemm", .track = 7, .ts = 50, .dur = 100, .bind = 1},
+        {.cat = "cuda_sync", .name = "Context Sync", .track = 7, .ts = 45, .dur = 110, .bind = 2});
+}
+
+TEST(a_wait_for_the_device_leads_back_to_the_launch)
+{
+    kino__trace *trace = launch_and_wait();
+    check_rows(trace, "", "breakdown", "event_idx,duration,type",
+               "0,10,critical_path_operator;-,40,critical_path_kernel_launch_delay;"
+               "3,100,critical_path_operator");
+    check_rows(trace, "", "summary", "bound_by,duration",
+               "cpu_bound,10;gpu_compute_bound,100;gpu_kernel_launch_overhead,40");
+    /* op: 10, then from the launch's end 10; the launch 10; gemm 100; the wait itself nothing */
+    check_rows(trace, "", "edges_by_type", "type,count,weight",
+               "critical_path_operator,5,130;critical_path_dependency,1,0;"
+               "critical_path_kernel_launch_delay,1,40;critical_path_sync_dependency,1,0");
+    kino__trace_free(trace);
+}
+
+TEST(work_that_waits_in_the_queue_follows_the_work_before_it)
+{
+    kino__trace *trace = FIXTURE(
+        {.cat = "cuda_runtime",
+         .name = "cudaLaunchKernel",
+         .track = 1,
+         .ts = 0,
+         .dur = 5,
+         .bind = 1},
+        {.cat = "cuda_runtime",
+         .name = "cudaLaunchKernel",
+         .track = 1,
+         .ts = 6,
+         .dur = 4,
+         .bind = 2},
+        {.cat = "kernel", .name = "a", .track = 7, .ts = 20, .dur = 100, .bind = 1},
+        {.cat = "kernel", .name = "ncclDevKernel_x", .track = 7, .ts = 130, .dur = 70, .bind = 2});
+    check_rows(trace, "", "summary", "bound_by,duration",
+               "gpu_communication_bound,70;gpu_compute_bound,100;gpu_kernel_kernel_overhead,10");
+    check_rows(trace, "", "path", "event,is_start", "2,1;2,0;3,1;3,0");
+    /* with an edge from every launch the path begins at the first */
+    check_rows(trace, "zero_weight_edges=yes", "path", "event,is_start", "0,1;2,1;2,0;3,1;3,0");
+    kino__trace_free(trace);
+}
+
+/* Stream 20 waits for an event that was recorded behind K1 on stream 7. */
+TEST(streams_wait_for_recorded_events)
+{
+    kino__trace *trace = FIXTURE(
+        /* HTA takes the number 0 for "none" */
+        {.cat = "cpu_op", .name = "first", .track = 1, .ts = 0, .dur = 1},
+        {.cat = "cuda_runtime",
+         .name = "cudaLaunchKernel",
+         .track = 1,
+         .ts = 10,
+         .dur = 5,
+         .bind = 1},
+        {.cat = "cuda_runtime",
+         .name = "cudaEventRecord",
+         .track = 1,
+         .ts = 20,
+         .dur = 2,
+         .bind = 2},
+        {.cat = "cuda_runtime",
+         .name = "cudaStreamWaitEvent",
+         .track = 1,
+         .ts = 25,
+         .dur = 2,
+         .bind = 3},
+        {.cat = "cuda_runtime",
+         .name = "cudaLaunchKernel",
+         .track = 1,
+         .ts = 30,
+         .dur = 5,
+         .bind = 4},
+        {.cat = "kernel",
+         .name = "K1",
+         .track = 7,
+         .ts = 20,
+         .dur = 100,
+         .bind = 1,
+         .args = "{\"stream\": 7}"},
+        {.cat = "cuda_sync",
+         .name = "Stream Wait Event",
+         .track = 20,
+         .ts = 121,
+         .dur = 1,
+         .bind = 3,
+         .args =
+             "{\"stream\": 20, \"wait_on_stream\": 7, \"wait_on_cuda_event_record_corr_id\": 2}"},
+        {.cat = "kernel",
+         .name = "K2",
+         .track = 20,
+         .ts = 125,
+         .dur = 75,
+         .bind = 4,
+         .args = "{\"stream\": 20}"});
+    for (int compat = 0; compat < 2; compat++) {
+        const char *params = compat ? "compat=hta-ns" : "";
+        check_rows(trace, params, "path", "event,is_start", "0,1;0,0;1,1;5,1;5,0;7,1;7,0");
+        check_rows(trace, params, "breakdown", "duration", "1;0;10;100;0;75");
+        check_rows(trace, params, "graph", "path_weight,is_ok", "186,1");
+    }
+    kino__trace_free(trace);
+}
+
+TEST(a_graph_launch_leads_to_its_first_kernel)
+{
+    kino__trace *trace = FIXTURE({.cat = "cuda_runtime",
+                                  .name = "cudaGraphLaunch",
+                                  .track = 1,
+                                  .ts = 10,
+                                  .dur = 5,
+                                  .bind = 4},
+                                 {.cat = "kernel",
+                                  .name = "a",
+                                  .track = 7,
+                                  .ts = 20,
+                                  .dur = 5,
+                                  .bind = 4,
+                                  .args = "{\"stream\": 7}"},
+                                 {.cat = "kernel",
+                                  .name = "b",
+                                  .track = 7,
+                                  .ts = 30,
+                                  .dur = 5,
+                                  .bind = 4,
+                                  .args = "{\"stream\": 7}"});
+    check_rows(trace, "", "breakdown", "duration,bound_by",
+               "10,gpu_kernel_launch_overhead;5,gpu_compute_bound;5,gpu_kernel_kernel_overhead;"
+               "5,gpu_compute_bound");
+    /* HTA knows the last kernel only, and no launch */
+    check_rows(trace, "compat=hta-ns", "graph", "events,path_weight", "2,5");
+    kino__trace_free(trace);
+}
+
+TEST(of_two_calls_that_hold_the_lock_the_first_to_end_is_charged)
+{
+    kino__trace *trace = FIXTURE(
+        {.cat = "cuda_runtime", .name = "cudaLaunchKernel", .track = 1, .ts = 0, .dur = 100},
+        {.cat = "cuda_runtime", .name = "cudaLaunchKernel", .track = 2, .ts = 50, .dur = 70});
+    check_rows(trace, "graph=yes", "edges", "begin,end,type,weight",
+               "1,2,critical_path_dependency,0;0,2,critical_path_operator,100;"
+               "2,3,critical_path_dependency,0");
+    check_rows(trace, "graph=yes", "nodes", "node,event,is_start", "0,0,1;1,1,1;2,0,0;3,1,0");
+    check_rows(trace, "", "graph", "path_weight", "100");
+    kino__trace_free(trace);
+}
+
+TEST(data_loading_is_a_cause_of_its_own)
+{
+    kino__trace *trace = FIXTURE(
+        {.cat = "user_annotation", .name = "ProfilerStep#1", .track = 1, .ts = 0, .dur = 100},
+        {.cat = "user_annotation", .name = "my_loader.next", .track = 1, .ts = 10, .dur = 40},
+        {.cat = "cpu_op", .name = "aten::mm", .track = 1, .ts = 60, .dur = 20});
+    check_rows(trace, "data_load_events=other,my_loader", "summary", "bound_by,duration",
+               ",0;cpu_bound,20;data_loading,40");
+    check_rows(trace, "", "summary", "bound_by,duration", "cpu_bound,20");
+    kino__trace_free(trace);
+}
+
+TEST(instances_are_counted_from_0_and_may_be_a_range)
+{
+    kino__trace *trace =
+        FIXTURE({.cat = "user_annotation", .name = "part", .track = 1, .ts = 0, .dur = 100},
+                {.cat = "cpu_op", .name = "x", .track = 1, .ts = 10, .dur = 20},
+                {.cat = "user_annotation", .name = "part", .track = 1, .ts = 200, .dur = 100},
+                {.cat = "cpu_op", .name = "y", .track = 1, .ts = 210, .dur = 40});
+    check_rows(trace, "annotation=part", "graph", "region,path_weight", "100,20");
+    check_rows(trace, "annotation=part instance=1", "graph", "region,path_weight", "100,40");
+    check_rows(trace, "annotation=part instance=0-1", "graph", "region,path_weight", "300,60");
+    kino__trace_free(trace);
+}
+
+TEST(each_trace_has_its_own_path)
+{
+    kino__trace *traces[3] = {
+        launch_and_wait(),
+        FIXTURE({.cat = "cpu_op", .name = "A", .track = 1, .ts = 0, .dur = 7}),
+        FIXTURE({.cat = "kernel", .name = "alone", .track = 7, .ts = 0, .dur = 9}),
+    };
+    kino_result *result = analysis_result("critical-path", "", traces, 3);
+    CHECK_STR(analysis_rows(result, "graph", "events,path_weight"), "5,150;1,7;0,0");
+    CHECK(strstr(analysis_notes(result), "no profiler step") != NULL);
+    kino_result_free(result);
+    for (int i = 0; i < 3; i++)
+        kino__trace_free(traces[i]);
+}
+
+TEST(an_empty_trace_has_no_path)
+{
+    kino__trace *trace = fixture_new(NULL, 0);
+    check_rows(trace, "", "summary", NULL, "");
+    check_rows(trace, "", "path", NULL, "");
+    kino__trace_free(trace);
+}
+
+TEST(work_of_amd_has_launches_and_stream_0)
+{
+    kino__trace *trace = FIXTURE({.cat = "cpu_op", .name = "first", .track = 1, .ts = 0, .dur = 1},
+                                 {.cat = "cuda_runtime",
+                                  .name = "hipLaunchKernel",
+                                  .track = 1,
+                                  .ts = 10,
+                                  .dur = 5,
+                                  .bind = 4},
+                                 {.cat = "kernel",
+                                  .name = "a",
+                                  .track = 2,
+                                  .ts = 20,
+                                  .dur = 50,
+                                  .bind = 4,
+                                  .args = "{\"stream\": 0}"});
+    for (int compat = 0; compat < 2; compat++)
+        check_rows(trace, compat ? "compat=hta-ns" : "", "summary", "bound_by,duration",
+                   ",0;cpu_bound,1;gpu_compute_bound,50;gpu_kernel_launch_overhead,10");
+    kino__trace_free(trace);
+}
+
+/* -- stacks -- */
+
+/* As HTA has them: an event without length lies in what ends there; an end takes the top. */
+TEST(call_stacks_come_from_times_alone)
+{
+    kino__trace *trace = FIXTURE({.cat = "cpu_op", .name = "A", .track = 1, .ts = 0, .dur = 10},
+                                 {.cat = "cpu_op", .name = "B", .track = 1, .ts = 0, .dur = 10},
+                                 {.cat = "cpu_op", .name = "C", .track = 1, .ts = 10, .dur = 10},
+                                 {.cat = "cpu_op", .name = "D", .track = 1, .ts = 15, .dur = 10},
+                                 {.cat = "cpu_op", .name = "Z", .track = 1, .ts = 25, .dur = 0});
+    const kino__frame *f = kino__frame_of(trace, KINO__FRAME_DEFAULT, true, NULL);
+    REQUIRE(f != NULL);
+    uint32_t events[5];
+    uint64_t marks[10];
+    for (uint32_t i = 0; i < 5; i++)
+        events[i] = 4 - i;
+    REQUIRE(kino__call_stack_marks(f, events, 5, marks));
+    char text[40] = "";
+    for (size_t i = 0, size = 0; i < 10; i++)
+        size += (size_t)snprintf(text + size, sizeof text - size, "%c%c", marks[i] & 1 ? '/' : '+',
+                                 "ABCDZ"[marks[i] >> 1]);
+    /* C ends at 20, where D is on top; at 25 D's end takes C */
+    CHECK_STR(text, "+A+B/B/A+C+D/D+Z/Z/C");
+    kino__trace_free(trace);
+}
+
+TEST(times_are_sorted_and_equal_ones_keep_their_order)
+{
+    fixture_random random = {5};
+    enum { COUNT = 500 };
+    int64_t keys[COUNT];
+    uint32_t values[COUNT];
+    for (uint32_t i = 0; i < COUNT; i++) {
+        int64_t low = (int64_t)fixture_random_below(&random, 50) - 25;
+        keys[i] = i % 7 ? low : low * ((int64_t)1 << 57);
+        values[i] = i;
+    }
+    REQUIRE(kino__sort_by_time(keys, values, COUNT));
+    for (size_t i = 1; i < COUNT; i++) {
+        CHECK(keys[i - 1] <= keys[i]);
+        CHECK(keys[i - 1] < keys[i] || values[i - 1] < values[i]);
+    }
+}
+
+/* -- what always holds -- */
+
+enum { MOST_EVENTS = 64 };
+
+/* Operators one after the other, some with a launch in them, whose work runs on one of two
+ * streams, one piece after the other. */
+static kino__trace *random_step(fixture_random *random, int64_t *longest, int64_t *span)
+{
+    static const char *const args[] = {"{\"stream\": 7}", "{\"stream\": 8}"};
+    fixture_event events[MOST_EVENTS];
+    int64_t now = 0, free_at[2] = {0, 0};
+    size_t count = 0;
+    *longest = *span = 0;
+    while (count + 3 <= MOST_EVENTS) {
+        int64_t length = 5 + fixture_random_below(random, 40), launch = now + 1;
+        int64_t bind = (int64_t)count + 1;
+        events[count++] =
+            (fixture_event){.cat = "cpu_op", .name = "op", .track = 1, .ts = now, .dur = length};
+        *longest = length > *longest ? length : *longest;
+        uint32_t stream = fixture_random_below(random, 3);
+        if (stream < 2) {
+            int64_t start = launch + 2 + fixture_random_below(random, 60);
+            start = start < free_at[stream] ? free_at[stream] : start;
+            int64_t work = 1 + fixture_random_below(random, 90);
+            events[count++] = (fixture_event){.cat = "cuda_runtime",
+                                              .name = "cudaLaunchKernel",
+                                              .track = 1,
+                                              .ts = launch,
+                                              .dur = 2,
+                                              .bind = bind};
+            events[count++] = (fixture_event){.cat = "kernel",
+                                              .name = "k",
+                                              .track = 7 + stream,
+                                              .ts = start,
+                                              .dur = work,
+                                              .bind = bind,
+                                              .args = args[stream]};
+            free_at[stream] = start + work;
+            *longest = work > *longest ? work : *longest;
+        }
+        now += length + fixture_random_below(random, 10);
+        *span = now > *span ? now : *span;
+    }
+    for (int i = 0; i < 2; i++)
+        *span = free_at[i] > *span ? free_at[i] : *span;
+    return fixture_new(events, count);
+}
+
+TEST(a_path_is_no_longer_than_the_step_and_no_shorter_than_any_event)
+{
+    fixture_random random = {11};
+    for (int round = 0; round < 40; round++) {
+        int64_t longest, span;
+        kino__trace *trace = random_step(&random, &longest, &span);
+        for (int compat = 0; compat < 2; compat++) {
+            kino_result *result =
+                analysis_result("critical-path", compat ? "compat=hta-ns" : "", &trace, 1);
+            long long weight = strtoll(analysis_rows(result, "graph", "path_weight"), NULL, 10);
+            CHECK(weight <= span);
+            CHECK(weight >= longest);
+            kino_result_free(result);
+        }
+        kino__trace_free(trace);
+    }
+}
