@@ -19,6 +19,7 @@ demo: release
 
 test:
 	@tools/install-deps test
+	@tools/install-torch
 	@tools/run-tests --jobs $(JOBS)
 
 bench:

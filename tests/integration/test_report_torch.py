@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A real recording, made here: examples/train_small.py under the installed PyTorch gives a complete report.
 
-TORCH_PYTHON names a Python that has torch (default: this one); without one the test is skipped."""
+TORCH_PYTHON names a Python that has torch (default: that of tools/install-torch, else this one); without one the test is
+skipped."""
 import json
 import os
 import pathlib
@@ -14,7 +15,8 @@ from support import common  # noqa: E402
 
 
 def record(folder):
-    python = os.environ.get("TORCH_PYTHON", sys.executable)
+    installed = common.ROOT / "build/torch/bin/python"
+    python = os.environ.get("TORCH_PYTHON", str(installed) if installed.exists() else sys.executable)
     found = subprocess.run([python, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True,
                            check=False)
     if found.returncode != 0:
