@@ -44,7 +44,8 @@ typedef struct kino__bytes {
 
 static inline kino__bytes kino__bytes_start(kino_str bytes)
 {
-    return (kino__bytes){bytes.data, bytes.data + bytes.size, false};
+    const char *at = bytes.data ? bytes.data : ""; /* nothing may have no place */
+    return (kino__bytes){at, at + bytes.size, false};
 }
 
 static inline kino_str kino__bytes_take(kino__bytes *bytes, uint64_t size)

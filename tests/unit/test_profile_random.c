@@ -403,12 +403,12 @@ static void check_merging(const kino__analysis_def *def, const char *compat, int
 
 TEST(overview_does_not_depend_on_the_order_of_merging)
 {
-    check_merging(&kino__analysis_overview, NULL, 60);
+    check_merging(&kino__analysis_overview, NULL, 340);
     check_merging(&kino__analysis_overview, "tensorboard", 20);
 }
 
 TEST(tensor_cores_do_not_depend_on_the_order_of_merging)
 {
-    check_merging(&kino__analysis_tensor_cores, NULL, 60);
+    check_merging(&kino__analysis_tensor_cores, NULL, 340);
     check_merging(&kino__analysis_tensor_cores, "tensorboard", 20);
 }
