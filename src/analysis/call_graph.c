@@ -138,13 +138,9 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
     (void)a;
     partial *into = value;
     const partial *from = other;
-    if (!kino__vec_reserve(&into->stacks, from->stacks.count) ||
-        !kino__vec_reserve(&into->nodes, from->nodes.count))
+    if (!kino__vec_append(&into->stacks, &from->stacks) ||
+        !kino__vec_append(&into->nodes, &from->nodes))
         return kino__fail_nomem(err);
-    for (size_t i = 0; i < from->stacks.count; i++)
-        into->stacks.items[into->stacks.count++] = from->stacks.items[i];
-    for (size_t i = 0; i < from->nodes.count; i++)
-        into->nodes.items[into->nodes.count++] = from->nodes.items[i];
     if (from->origin != KINO_NO_TIME &&
         (into->origin == KINO_NO_TIME || from->origin < into->origin))
         into->origin = from->origin;

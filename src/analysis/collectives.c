@@ -55,13 +55,6 @@ typedef struct scan {
     KINO__VEC(kino__keyed) kernels; /* start, row */
 } scan;
 
-static int64_t int_of(kino_str args, const char *key)
-{
-    int64_t value;
-    kino_str text = kino__args_find(args, kino__str_from(key));
-    return text.size && kino__json_to_int(text, &value) ? value : KINO_NO_INT;
-}
-
 static bool collect(scan *s)
 {
     const kino__trace *trace = s->trace;
@@ -104,7 +97,8 @@ static uint32_t row_with_metadata(scan *s, uint32_t row)
 /* Bytes of the larger side: what a rank has to send, or gets. */
 static int64_t larger_size(int64_t in_size, kino_str args)
 {
-    int64_t in = int_of(args, "In msg nelems"), out = int_of(args, "Out msg nelems");
+    int64_t in = kino__args_int(args, "In msg nelems"),
+            out = kino__args_int(args, "Out msg nelems");
     if (in_size == KINO_NO_INT || in <= 0 || out <= in || in_size % in != 0)
         return in_size;
     int64_t size;
@@ -113,7 +107,7 @@ static int64_t larger_size(int64_t in_size, kino_str args)
 
 static int64_t series_of(const scan *s, uint32_t row, kino_str args)
 {
-    int64_t sequence = args.size ? int_of(args, "Seq") : KINO_NO_INT;
+    int64_t sequence = args.size ? kino__args_int(args, "Seq") : KINO_NO_INT;
     uint32_t step = s->steps->of_row[row];
     if (sequence != KINO_NO_INT)
         return sequence;

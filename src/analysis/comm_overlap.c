@@ -70,10 +70,8 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
     (void)a;
     partial *into = value;
     const partial *from = other;
-    if (!kino__vec_reserve(&into->rows, from->rows.count))
+    if (!kino__vec_append(&into->rows, &from->rows))
         return kino__fail_nomem(err);
-    for (size_t i = 0; i < from->rows.count; i++)
-        into->rows.items[into->rows.count++] = from->rows.items[i];
     into->is_cut |= from->is_cut;
     return KINO_OK;
 }

@@ -33,10 +33,8 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 {
     (void)a;
     partial *p = into, *more = from;
-    if (!kino__vec_reserve(&p->traces, more->traces.count))
+    if (!kino__vec_append(&p->traces, &more->traces))
         return kino__fail_nomem(err);
-    for (size_t i = 0; i < more->traces.count; i++)
-        p->traces.items[p->traces.count++] = more->traces.items[i];
     return KINO_OK;
 }
 

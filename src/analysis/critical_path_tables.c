@@ -223,9 +223,7 @@ static void add_notes(const kino__analysis *a, const kino__critical_result *p, k
             kino__result_note(result, "rank %lld: %lld edges of synchronisation are left out",
                               (long long)r->rank, (long long)r->left_out);
     }
-    if (p->is_cut)
-        kino__result_note(result,
-                          "the last profiler step is left out (include_last_step keeps it)");
+    kino__note_cut(result, p->is_cut);
 }
 
 /* Paths may have a million rows: room at once, where there is some. */

@@ -129,12 +129,6 @@ const kino__device_work *kino__device_work_of(const kino__frame *f, bool has_las
                                   (void *)(uintptr_t)f, work_free);
 }
 
-void kino__note_cut(kino_result *result, bool is_cut)
-{
-    if (is_cut)
-        kino__result_note(result, "without the last step, as in HTA: include_last_step keeps it");
-}
-
 void kino__note_without_device(kino_result *result, const char *what, const int64_t *ranks,
                                size_t count, size_t others)
 {

@@ -41,18 +41,9 @@ static inline int64_t kino__frame_ns(const kino__frame *f, int64_t units)
                                                            : out;
 }
 
-/* The note that belongs under an answer from frames whose last step was cut off. */
-void kino__note_cut(kino_result *result, bool is_cut);
 /* "X not available: no device activity", with the ranks where only some lack it (others: how many
  * traces have it). */
 void kino__note_without_device(kino_result *result, const char *what, const int64_t *ranks,
                                size_t count, size_t others);
-
-/* What a parameter's help says, and its definition. */
-#define KINO__PARAM_LAST_STEP                                                                      \
-    {                                                                                              \
-        "include_last_step", KINO_TYPE_BOOL, "no",                                                 \
-            "keep the last step, which is cut off as HTA does", NULL                               \
-    }
 
 #endif

@@ -71,19 +71,12 @@ static bool add_records(kino__dist *d, const kino__profile *profile)
     return ok;
 }
 
-static int64_t int_of(kino_str object, const char *key)
-{
-    int64_t value;
-    kino_str text = kino__args_find(object, kino__str_from(key));
-    return text.size && kino__json_to_int(text, &value) ? value : KINO_NO_INT;
-}
-
 /* The properties of a device: by its id; the plugin goes by the place in the list. */
 static bool find_properties(kino_str list, int64_t device, bool is_compat, kino_str *out)
 {
     enum { MOST_DEVICES = 4096 };
     for (size_t i = 0; !is_compat && i < MOST_DEVICES && kino__json_object_at(list, i, out); i++)
-        if (int_of(*out, "id") == device)
+        if (kino__args_int(*out, "id") == device)
             return true;
     return device >= 0 && kino__json_object_at(list, (size_t)device, out);
 }
@@ -100,9 +93,9 @@ static bool add_device(kino__dist *d, kino_str object, int64_t id)
     kino__buffer_deinit(&plain);
     kino__dist_device *device = ok ? kino__vec_add(&d->devices) : NULL;
     if (device)
-        *device = (kino__dist_device){id, int_of(object, "totalGlobalMem"),
-                                      int_of(object, "computeMajor"),
-                                      int_of(object, "computeMinor"), name};
+        *device = (kino__dist_device){id, kino__args_int(object, "totalGlobalMem"),
+                                      kino__args_int(object, "computeMajor"),
+                                      kino__args_int(object, "computeMinor"), name};
     return device != NULL;
 }
 

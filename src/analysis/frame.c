@@ -376,3 +376,9 @@ bool kino__frame_union(const kino__frame *f, const uint32_t *positions, size_t c
     free(sorted);
     return ok;
 }
+
+void kino__note_cut(kino_result *result, bool is_cut)
+{
+    if (is_cut)
+        kino__result_note(result, "without the last step, as in HTA: include_last_step keeps it");
+}

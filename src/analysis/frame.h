@@ -102,6 +102,16 @@ static inline bool kino__frame_is_device(const kino__frame *f, uint32_t at)
     return f->flags[at] & KINO__FRAME_DEVICE;
 }
 
+/* The parameter by which an analysis keeps the last step. */
+#define KINO__PARAM_LAST_STEP                                                                      \
+    {                                                                                              \
+        "include_last_step", KINO_TYPE_BOOL, "no",                                                 \
+            "keep the last step, which is cut off as HTA does", NULL                               \
+    }
+
+/* The note that belongs under an answer from frames whose last step was cut off. */
+void kino__note_cut(kino_result *result, bool is_cut);
+
 /* Positions of a stable sort by ts; the caller frees it, NULL when memory is out. */
 uint32_t *kino__frame_by_ts(const kino__frame *f, const uint32_t *positions, size_t count);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/frame_internal.h"
+#include "base/compare.h"
 #include "store/run.h"
 
 int64_t kino__step_number(kino_str name, bool is_strict)
@@ -68,12 +69,6 @@ typedef struct pieces {
     size_t count;    /* edges */
 } pieces;
 
-static int compare_ints(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static size_t find_edge(const pieces *p, int64_t time)
 {
     size_t low = 0, high = p->count;
@@ -103,7 +98,7 @@ static bool cut_pieces(const kino__frame *f, pieces *p)
         p->edges[2 * i + 1] = f->steps.items[i].ts + f->steps.items[i].dur;
     }
     if (steps)
-        qsort(p->edges, 2 * steps, sizeof *p->edges, compare_ints);
+        qsort(p->edges, 2 * steps, sizeof *p->edges, kino__compare_ints);
     for (size_t i = 0; i < 2 * steps; i++)
         if (p->count == 0 || p->edges[p->count - 1] != p->edges[i])
             p->edges[p->count++] = p->edges[i];

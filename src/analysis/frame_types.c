@@ -7,26 +7,18 @@ const char *kino__kernel_type_name(kino__kernel_type type)
     return names[type];
 }
 
-static bool starts(kino_str text, const char *prefix)
-{
-    return kino__str_starts_with(text, kino__str_from(prefix));
-}
-
-static bool contains(kino_str text, const char *part)
-{
-    return memmem(text.data, text.size, part, strlen(part)) != NULL;
-}
-
 kino__kernel_type kino__kernel_type_of(kino_str name, bool is_hta)
 {
     enum { START, ANYWHERE };
 #define KERNEL_TYPE(type, where, text, compat)                                                     \
     if ((compat == 1 || compat == (is_hta ? 2 : 0)) &&                                             \
-        (where == START ? starts(name, text) : contains(name, text)))                              \
+        (where == START ? kino__str_starts_with(name, KINO__STR(text))                             \
+                        : kino__str_contains(name, KINO__STR(text))))                              \
         return KINO__KERNEL_##type;
 #include "analysis/kernel_types.def"
 #undef KERNEL_TYPE
-    if (is_hta && starts(name, "cuda") && contains(name, "LaunchKernel"))
+    if (is_hta && kino__str_starts_with(name, KINO__STR("cuda")) &&
+        kino__str_contains(name, KINO__STR("LaunchKernel")))
         return KINO__KERNEL_OTHER;
     return KINO__KERNEL_COMPUTATION;
 }
@@ -34,9 +26,9 @@ kino__kernel_type kino__kernel_type_of(kino_str name, bool is_hta)
 kino_str kino__memory_kind(kino_str name)
 {
     enum { KIND_SIZE = 11 }; /* "Memcpy DtoH" */
-    if (starts(name, "Memset"))
+    if (kino__str_starts_with(name, KINO__STR("Memset")))
         return KINO__STR("Memset");
-    if (!starts(name, "Memcpy"))
+    if (!kino__str_starts_with(name, KINO__STR("Memcpy")))
         return KINO__STR("Memcpy Unknown");
     return (kino_str){name.data, name.size < KIND_SIZE ? name.size : KIND_SIZE};
 }

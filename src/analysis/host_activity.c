@@ -18,37 +18,34 @@ const char *kino__host_kind_name(kino__host_kind kind)
 
 /* -- what names say */
 
-static bool starts(kino_str text, const char *prefix)
-{
-    return kino__str_starts_with(text, kino__str_from(prefix));
-}
-
-static bool contains(kino_str text, const char *part)
-{
-    return memmem(text.data, text.size, part, strlen(part)) != NULL;
-}
-
 /* The copies without "Async" wait as well. */
 static bool is_sync(kino_str name)
 {
-    return contains(name, "Synchronize") || kino__str_is(name, "cudaMemcpy") ||
-           kino__str_is(name, "hipMemcpy") || starts(name, "cuMemcpyDtoH_v") ||
-           starts(name, "cuMemcpyHtoD_v");
+    return kino__str_contains(name, KINO__STR("Synchronize")) || kino__str_is(name, "cudaMemcpy") ||
+           kino__str_is(name, "hipMemcpy") ||
+           kino__str_starts_with(name, KINO__STR("cuMemcpyDtoH_v")) ||
+           kino__str_starts_with(name, KINO__STR("cuMemcpyHtoD_v"));
 }
 
 static bool is_call(kino_str name)
 {
-    return starts(name, "cuda") || starts(name, "hip") || starts(name, "cu");
+    return kino__str_starts_with(name, KINO__STR("cuda")) ||
+           kino__str_starts_with(name, KINO__STR("hip")) ||
+           kino__str_starts_with(name, KINO__STR("cu"));
 }
 
 static uint8_t kind_of_text(kino_str name)
 {
-    if (starts(name, "enumerate(DataLoader)#") || starts(name, "enumerate(DataPipe)#"))
+    if (kino__str_starts_with(name, KINO__STR("enumerate(DataLoader)#")) ||
+        kino__str_starts_with(name, KINO__STR("enumerate(DataPipe)#")))
         return KINO__HOST_LOADER;
-    if (contains(name, "Python GC") || contains(name, "gc.collect") ||
-        contains(name, "built-in function collect") || contains(name, "method collect of module"))
+    if (kino__str_contains(name, KINO__STR("Python GC")) ||
+        kino__str_contains(name, KINO__STR("gc.collect")) ||
+        kino__str_contains(name, KINO__STR("built-in function collect")) ||
+        kino__str_contains(name, KINO__STR("method collect of module")))
         return KINO__HOST_GC;
-    if (starts(name, "ProfilerStep") || starts(name, "Optimizer."))
+    if (kino__str_starts_with(name, KINO__STR("ProfilerStep")) ||
+        kino__str_starts_with(name, KINO__STR("Optimizer.")))
         return KINO__HOST_ANNOTATION; /* older traces have them as operators */
     if (kino__launch_kind_of(name) != KINO__LAUNCH_NONE)
         return KINO__HOST_LAUNCH;
@@ -56,9 +53,11 @@ static uint8_t kind_of_text(kino_str name)
         return KINO__HOST_KINDS;
     if (is_sync(name))
         return KINO__HOST_SYNC;
-    bool is_allocation = contains(name, "Malloc") || contains(name, "Free") ||
-                         contains(name, "HostAlloc") || contains(name, "MemAlloc") ||
-                         contains(name, "HostRegister");
+    bool is_allocation = kino__str_contains(name, KINO__STR("Malloc")) ||
+                         kino__str_contains(name, KINO__STR("Free")) ||
+                         kino__str_contains(name, KINO__STR("HostAlloc")) ||
+                         kino__str_contains(name, KINO__STR("MemAlloc")) ||
+                         kino__str_contains(name, KINO__STR("HostRegister"));
     return is_allocation ? KINO__HOST_ALLOCATION : KINO__HOST_KINDS;
 }
 

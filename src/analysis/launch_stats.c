@@ -14,8 +14,7 @@ static const kino_param_info params[] = {
     [P_DELAY_CUTOFF] = {"launch_delay_cutoff", KINO_TYPE_DURATION, "100us",
                         "longer delays are outliers", NULL},
     [P_MEMORY] = {"include_memory", KINO_TYPE_BOOL, "no", "copies and sets as well", NULL},
-    [P_LAST_STEP] = {"include_last_step", KINO_TYPE_BOOL, "no", "keep the last profiler step",
-                     NULL},
+    [P_LAST_STEP] = KINO__PARAM_LAST_STEP,
     {0},
 };
 
@@ -170,13 +169,8 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 {
     (void)a;
     partial *p = into, *more = from;
-    if (!kino__vec_reserve(&p->rows, more->rows.count) ||
-        !kino__vec_reserve(&p->ranks, more->ranks.count))
+    if (!kino__vec_append(&p->rows, &more->rows) || !kino__vec_append(&p->ranks, &more->ranks))
         return kino__fail_nomem(err);
-    for (size_t i = 0; i < more->rows.count; i++)
-        p->rows.items[p->rows.count++] = more->rows.items[i];
-    for (size_t i = 0; i < more->ranks.count; i++)
-        p->ranks.items[p->ranks.count++] = more->ranks.items[i];
     p->is_cut |= more->is_cut;
     return KINO_OK;
 }
@@ -285,9 +279,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         add_summary(a, kino__analysis_table(result, 1), p->ranks.items[i], p->rows.items + first,
                     at - first);
     }
-    if (p->is_cut)
-        kino__result_note(result,
-                          "the last profiler step is left out (include_last_step keeps it)");
+    kino__note_cut(result, p->is_cut);
     return KINO_OK;
 }
 

@@ -15,8 +15,7 @@ enum { P_SERIES, P_LAST_STEP };
 
 static const kino_param_info params[] = {
     [P_SERIES] = {"series", KINO_TYPE_BOOL, "no", "also list every change", NULL},
-    [P_LAST_STEP] = {"include_last_step", KINO_TYPE_BOOL, "no", "keep the last profiler step",
-                     NULL},
+    [P_LAST_STEP] = KINO__PARAM_LAST_STEP,
     {0},
 };
 
@@ -210,13 +209,8 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 {
     (void)a;
     partial *p = into, *more = from;
-    if (!kino__vec_reserve(&p->kinds, more->kinds.count) ||
-        !kino__vec_reserve(&p->points, more->points.count))
+    if (!kino__vec_append(&p->kinds, &more->kinds) || !kino__vec_append(&p->points, &more->points))
         return kino__fail_nomem(err);
-    for (size_t i = 0; i < more->kinds.count; i++)
-        p->kinds.items[p->kinds.count++] = more->kinds.items[i];
-    for (size_t i = 0; i < more->points.count; i++)
-        p->points.items[p->points.count++] = more->points.items[i];
     p->is_cut |= more->is_cut;
     return KINO_OK;
 }
@@ -308,9 +302,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     if (p->kinds.count == 0)
         kino__result_note(result,
                           "memory bandwidth not available: no copies or sets with a bandwidth");
-    if (p->is_cut)
-        kino__result_note(result,
-                          "the last profiler step is left out (include_last_step keeps it)");
+    kino__note_cut(result, p->is_cut);
     return KINO_OK;
 }
 

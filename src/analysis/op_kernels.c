@@ -13,8 +13,7 @@
 enum { P_LAST_STEP };
 
 static const kino_param_info params[] = {
-    [P_LAST_STEP] = {"include_last_step", KINO_TYPE_BOOL, "no", "keep the last profiler step",
-                     NULL},
+    [P_LAST_STEP] = KINO__PARAM_LAST_STEP,
     {0},
 };
 
@@ -62,11 +61,6 @@ typedef struct owners {
     int64_t *tree; /* largest end; leaves from `leaves` on */
     size_t leaves;
 } owners;
-
-static bool starts_with(kino_str text, const char *prefix)
-{
-    return kino__str_starts_with(text, kino__str_from(prefix));
-}
 
 static uint32_t track_key(const kino__frame *f, uint32_t at, uint32_t *hint)
 {
@@ -170,9 +164,10 @@ static bool is_launch_name(kino_str name, bool is_hta)
         kino__launch_kind kind = kino__launch_kind_of(name);
         return kind == KINO__LAUNCH_KERNEL || kind == KINO__LAUNCH_GRAPH;
     }
-    bool is_cuda = starts_with(name, "cuda") &&
+    bool is_cuda = kino__str_starts_with(name, KINO__STR("cuda")) &&
                    memmem(name.data + 4, name.size - 4, "LaunchKernel", 12) != NULL;
-    return is_cuda || starts_with(name, "cuLaunchKernel") || starts_with(name, "runFunction");
+    return is_cuda || kino__str_starts_with(name, KINO__STR("cuLaunchKernel")) ||
+           kino__str_starts_with(name, KINO__STR("runFunction"));
 }
 
 /* 1: an ATen operator, 2: a launch; the caller frees it. */
@@ -182,7 +177,7 @@ static uint8_t *kinds_of_names(const kino__frame *f)
     uint8_t *kinds = malloc(count + 1);
     for (kino_strid id = 0; id < count && kinds; id++) {
         kino_str name = kino__trace_string(f->trace, id);
-        kinds[id] = (uint8_t)(starts_with(name, "aten::") ? 1 : 0);
+        kinds[id] = (uint8_t)(kino__str_starts_with(name, KINO__STR("aten::")) ? 1 : 0);
         if (is_launch_name(name, f->mode != KINO__FRAME_DEFAULT))
             kinds[id] |= 2;
     }
@@ -451,9 +446,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     if (p->unlinked)
         kino__result_note(result, "%lld launches have no kernel in the trace and are left out",
                           (long long)p->unlinked);
-    if (p->is_cut)
-        kino__result_note(result,
-                          "the last profiler step is left out (include_last_step keeps it)");
+    kino__note_cut(result, p->is_cut);
     return KINO_OK;
 }
 

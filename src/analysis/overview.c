@@ -67,13 +67,6 @@ static void deinit(void *value)
 
 /* -- devices -- */
 
-static int64_t int_of(kino_str object, const char *key)
-{
-    int64_t value;
-    kino_str text = kino__args_find(object, kino__str_from(key));
-    return text.size && kino__json_to_int(text, &value) ? value : KINO_NO_INT;
-}
-
 /* The properties of a device: by its id; the plugin goes by the place in the list. */
 static kino_str properties_of(const kino__profile *profile, int64_t device)
 {
@@ -81,7 +74,7 @@ static kino_str properties_of(const kino__profile *profile, int64_t device)
     kino_str list = kino__trace_metadata(profile->trace, "deviceProperties"), object;
     bool by_id = !profile->is_compat;
     for (size_t i = 0; by_id && i < MOST_DEVICES && kino__json_object_at(list, i, &object); i++)
-        if (int_of(object, "id") == device)
+        if (kino__args_int(object, "id") == device)
             return object;
     if (device >= 0 && kino__json_object_at(list, (size_t)device, &object))
         return object;
@@ -113,9 +106,9 @@ static bool add_device(partial *p, const kino__profile *profile, const kino__dev
         *d = (device_part){.trace = (uint32_t)p->traces.count - 1,
                            .device = m->device,
                            .name = name,
-                           .memory = int_of(object, "totalGlobalMem"),
-                           .major = int_of(object, "computeMajor"),
-                           .minor = int_of(object, "computeMinor"),
+                           .memory = kino__args_int(object, "totalGlobalMem"),
+                           .major = kino__args_int(object, "computeMajor"),
+                           .minor = kino__args_int(object, "computeMinor"),
                            .utilization = m->utilization,
                            .sm_efficiency = m->sm_efficiency,
                            .occupancy = m->occupancy_percent,

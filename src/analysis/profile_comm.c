@@ -4,17 +4,11 @@
 #include "analysis/profile_internal.h"
 #include "store/link.h"
 
-static uint32_t flags_of_row(const kino__profile *p, uint32_t row)
-{
-    kino_strid name = p->trace->name[row];
-    return name == KINO_NO_STRING ? 0 : p->name_flags[name];
-}
-
 bool kino__profile_is_collective(const kino__profile *p, uint32_t row)
 {
     bool is_host =
         p->type[row] == KINO__EVENT_TYPE_OPERATOR || p->type[row] == KINO__EVENT_TYPE_ANNOTATION;
-    return is_host && flags_of_row(p, row) & (KINO__NAME_NCCL | KINO__NAME_GLOO);
+    return is_host && kino__profile_flags(p, row) & (KINO__NAME_NCCL | KINO__NAME_GLOO);
 }
 
 /* Ranges while they are collected: a list a record. */
@@ -130,7 +124,7 @@ static bool add_kernel(collecting *c, kino__kernel_info *k)
     k->is_communication = record != NULL;
     if (record)
         return !p->saw_nccl || add_range(c, *record, k->row);
-    if (p->is_compat || !(flags_of_row(p, k->row) & KINO__NAME_COMM_KERNEL))
+    if (p->is_compat || !(kino__profile_flags(p, k->row) & KINO__NAME_COMM_KERNEL))
         return true;
     k->is_communication = true;
     for (uint32_t n = k->node; n != KINO__NO_NODE; n = p->nodes.items[n].parent) {

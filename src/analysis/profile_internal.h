@@ -72,6 +72,13 @@ enum {
                        1 << KINO__EVENT_TYPE_PL_MODULE | 1 << KINO__EVENT_TYPE_ANNOTATION,
 };
 
+/* What the name of a row says. */
+static inline uint32_t kino__profile_flags(const kino__profile *p, uint32_t row)
+{
+    kino_strid name = p->trace->name[row];
+    return name == KINO_NO_STRING ? 0 : p->name_flags[name];
+}
+
 static inline bool kino__type_is_device(uint8_t type)
 {
     return type == KINO__EVENT_TYPE_KERNEL || type == KINO__EVENT_TYPE_MEMCPY ||

@@ -4,15 +4,10 @@
 #include <stdlib.h>
 
 #include "analysis/profile_internal.h"
+#include "base/compare.h"
 
 /* Blocks per SM are added as integers, so that nothing is left over (D25). */
 enum { SCALE = KINO__SM_SCALE };
-
-static int compare_ints(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
 
 /* Devices that were used, by the process of their events. */
 static bool find_devices(kino__profile *p)
@@ -31,7 +26,7 @@ static bool find_devices(kino__profile *p)
         *slot = device;
     }
     if (p->devices.count)
-        qsort(p->devices.items, p->devices.count, sizeof *p->devices.items, compare_ints);
+        qsort(p->devices.items, p->devices.count, sizeof *p->devices.items, kino__compare_ints);
     size_t kept = 0;
     for (size_t i = 0; i < p->devices.count; i++)
         if (kept == 0 || p->devices.items[kept - 1] != p->devices.items[i])
@@ -236,7 +231,7 @@ static bool measure_devices(kino__profile *p)
             *slot = k->device;
     }
     if (devices.items)
-        qsort(devices.items, devices.count, sizeof *devices.items, compare_ints);
+        qsort(devices.items, devices.count, sizeof *devices.items, kino__compare_ints);
     for (size_t i = 0; ok && i < devices.count && p->steps.count; i++)
         ok = measure_device(p, devices.items[i], has_operator_kernels);
     kino__vec_deinit(&devices);

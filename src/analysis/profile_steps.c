@@ -17,12 +17,6 @@ const char *kino__role_name(kino__role role)
 
 /* -- ranges */
 
-static uint32_t flags_of_row(const kino__profile *p, uint32_t row)
-{
-    kino_strid name = p->trace->name[row];
-    return name == KINO_NO_STRING ? 0 : p->name_flags[name];
-}
-
 /* The role of a row that is not a kernel, KINO__ROLE_COUNT for none. */
 static kino__role role_of(const kino__profile *p, uint32_t row)
 {
@@ -37,7 +31,7 @@ static kino__role role_of(const kino__profile *p, uint32_t row)
     case KINO__EVENT_TYPE_ANNOTATION:
         if (kino__profile_is_collective(p, row))
             return KINO__ROLE_COMMUNICATION;
-        return flags_of_row(p, row) & KINO__NAME_LOADER ? KINO__ROLE_LOADER : KINO__ROLE_CPU;
+        return kino__profile_flags(p, row) & KINO__NAME_LOADER ? KINO__ROLE_LOADER : KINO__ROLE_CPU;
     case KINO__EVENT_TYPE_PYTHON:
         return KINO__ROLE_CPU;
     default:

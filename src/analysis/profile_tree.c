@@ -52,12 +52,6 @@ uint32_t kino__node_next_up(const kino__profile *p, uint32_t node, uint32_t root
                                     : kino__node_first_leaf(p, sibling);
 }
 
-static uint32_t flags_of_row(const kino__profile *p, uint32_t row)
-{
-    kino_strid name = p->trace->name[row];
-    return name == KINO_NO_STRING ? 0 : p->name_flags[name];
-}
-
 /* Does the row become a node? */
 static bool is_host_node(const kino__profile *p, uint32_t row)
 {
@@ -69,7 +63,7 @@ static bool is_host_node(const kino__profile *p, uint32_t row)
     case KINO__EVENT_TYPE_PL_MODULE:
         return true;
     case KINO__EVENT_TYPE_ANNOTATION:
-        return flags_of_row(p, row) &
+        return kino__profile_flags(p, row) &
                (KINO__NAME_LOADER | KINO__NAME_OPTIMIZER | KINO__NAME_NCCL | KINO__NAME_GLOO);
     default:
         return false;
@@ -107,7 +101,7 @@ static uint32_t add_node(kino__profile *p, uint32_t thread, uint32_t row)
                          .start = INT64_MIN,
                          .end = INT64_MAX};
     if (row != KINO_NO_ROW) {
-        uint32_t flags = flags_of_row(p, row);
+        uint32_t flags = kino__profile_flags(p, row);
         node->type = p->type[row];
         node->class = class_of(node->type, flags);
         node->name = p->trace->name[row];
@@ -360,7 +354,7 @@ static int64_t sum_launches(kino__profile *p, kino__node *n)
             if (p->type[row] != KINO__EVENT_TYPE_KERNEL)
                 continue;
             kernels += dur;
-            n->tensor_self += flags_of_row(p, row) & KINO__NAME_TENSOR_CORES ? dur : 0;
+            n->tensor_self += kino__profile_flags(p, row) & KINO__NAME_TENSOR_CORES ? dur : 0;
         }
     }
     return kernels;

@@ -6,20 +6,10 @@
 
 /* -- names */
 
-static bool contains(kino_str text, const char *part)
-{
-    return memmem(text.data, text.size, part, strlen(part)) != NULL;
-}
-
-static bool starts(kino_str text, const char *prefix)
-{
-    return kino__str_starts_with(text, kino__str_from(prefix));
-}
-
 static bool is_tensor_kernel(kino_str name, bool is_compat)
 {
 #define TENSOR_KERNEL(text, compat)                                                                \
-    if ((compat || !is_compat) && contains(name, text))                                            \
+    if ((compat || !is_compat) && kino__str_contains(name, KINO__STR(text)))                       \
         return true;
 #define TENSOR_OP(name, compat)
 #include "analysis/tensor_cores.def"
@@ -60,40 +50,44 @@ static kino_str behind(kino_str text, const char *prefix)
 static uint32_t flags_of(kino_str name, bool is_compat)
 {
     uint32_t flags = 0;
-    if (starts(name, "ProfilerStep#"))
+    if (kino__str_starts_with(name, KINO__STR("ProfilerStep#")))
         flags |= KINO__NAME_STEP;
-    if ((starts(name, "enumerate(DataLoader)#") &&
+    if ((kino__str_starts_with(name, KINO__STR("enumerate(DataLoader)#")) &&
          kino__str_ends_with(name, KINO__STR(".__next__"))) ||
-        starts(name, "enumerate(DataPipe)#"))
+        kino__str_starts_with(name, KINO__STR("enumerate(DataPipe)#")))
         flags |= KINO__NAME_LOADER;
-    if (starts(name, "Optimizer."))
+    if (kino__str_starts_with(name, KINO__STR("Optimizer.")))
         flags |= KINO__NAME_OPTIMIZER_ANY;
-    if (starts(name, "Optimizer.step"))
+    if (kino__str_starts_with(name, KINO__STR("Optimizer.step")))
         flags |= KINO__NAME_OPTIMIZER;
     if (kino__str_is(name, "DataParallel.forward"))
         flags |= KINO__NAME_PARALLEL;
     if (kino__str_is(name, "DistributedDataParallel.forward"))
         flags |= KINO__NAME_DISTRIBUTED;
-    if (starts(name, "nccl:") && is_collective(behind(name, "nccl:"), is_compat))
+    if (kino__str_starts_with(name, KINO__STR("nccl:")) &&
+        is_collective(behind(name, "nccl:"), is_compat))
         flags |= KINO__NAME_NCCL;
-    if (starts(name, "gloo:") && is_collective(behind(name, "gloo:"), is_compat))
+    if (kino__str_starts_with(name, KINO__STR("gloo:")) &&
+        is_collective(behind(name, "gloo:"), is_compat))
         flags |= KINO__NAME_GLOO;
-    if (starts(name, "autograd::engine::evaluate_function:"))
+    if (kino__str_starts_with(name, KINO__STR("autograd::engine::evaluate_function:")))
         flags |= KINO__NAME_BACKWARD_ROOT;
     if (kino__str_is(name, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"))
         flags |= KINO__NAME_ACCUMULATE;
-    if (starts(name, "nn.Module: "))
+    if (kino__str_starts_with(name, KINO__STR("nn.Module: ")))
         flags |= KINO__NAME_MODULE;
-    if (starts(name, "[pl][profile]"))
+    if (kino__str_starts_with(name, KINO__STR("[pl][profile]")))
         flags |= KINO__NAME_PL_PROFILE;
-    if (starts(name, "[pl][module]"))
+    if (kino__str_starts_with(name, KINO__STR("[pl][module]")))
         flags |= KINO__NAME_PL_MODULE;
     if (kino__str_is(name, "[memory]"))
         flags |= KINO__NAME_MEMORY;
     if (is_eligible(name, is_compat))
         flags |= KINO__NAME_ELIGIBLE;
-    if (contains(name, "nccl") || contains(name, "Nccl") || contains(name, "rccl") ||
-        contains(name, "oneccl"))
+    if (kino__str_contains(name, KINO__STR("nccl")) ||
+        kino__str_contains(name, KINO__STR("Nccl")) ||
+        kino__str_contains(name, KINO__STR("rccl")) ||
+        kino__str_contains(name, KINO__STR("oneccl")))
         flags |= KINO__NAME_COMM_KERNEL;
     if (is_tensor_kernel(name, is_compat))
         flags |= KINO__NAME_TENSOR_CORES;

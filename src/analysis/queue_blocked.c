@@ -8,8 +8,7 @@ enum { P_MAX, P_LAST_STEP };
 
 static const kino_param_info params[] = {
     [P_MAX] = {"max_queue_length", KINO_TYPE_INT, "1024", "a queue of this length is full", NULL},
-    [P_LAST_STEP] = {"include_last_step", KINO_TYPE_BOOL, "no", "keep the last profiler step",
-                     NULL},
+    [P_LAST_STEP] = KINO__PARAM_LAST_STEP,
     {0},
 };
 
@@ -86,10 +85,8 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 {
     (void)a;
     partial *p = into, *more = from;
-    if (!kino__vec_reserve(&p->rows, more->rows.count))
+    if (!kino__vec_append(&p->rows, &more->rows))
         return kino__fail_nomem(err);
-    for (size_t i = 0; i < more->rows.count; i++)
-        p->rows.items[p->rows.count++] = more->rows.items[i];
     p->has_points |= more->has_points;
     p->is_cut |= more->is_cut;
     return KINO_OK;
@@ -142,9 +139,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     }
     if (!p->has_points)
         kino__result_note(result, "queues not available: no launch has its work in the trace");
-    if (p->is_cut)
-        kino__result_note(result,
-                          "the last profiler step is left out (include_last_step keeps it)");
+    kino__note_cut(result, p->is_cut);
     return KINO_OK;
 }
 

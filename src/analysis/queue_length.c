@@ -12,8 +12,7 @@ enum { P_SERIES, P_LAST_STEP };
 
 static const kino_param_info params[] = {
     [P_SERIES] = {"series", KINO_TYPE_BOOL, "no", "also list every change of a queue", NULL},
-    [P_LAST_STEP] = {"include_last_step", KINO_TYPE_BOOL, "no", "keep the last profiler step",
-                     NULL},
+    [P_LAST_STEP] = KINO__PARAM_LAST_STEP,
     {0},
 };
 
@@ -98,13 +97,9 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 {
     (void)a;
     partial *p = into, *more = from;
-    if (!kino__vec_reserve(&p->streams, more->streams.count) ||
-        !kino__vec_reserve(&p->points, more->points.count))
+    if (!kino__vec_append(&p->streams, &more->streams) ||
+        !kino__vec_append(&p->points, &more->points))
         return kino__fail_nomem(err);
-    for (size_t i = 0; i < more->streams.count; i++)
-        p->streams.items[p->streams.count++] = more->streams.items[i];
-    for (size_t i = 0; i < more->points.count; i++)
-        p->points.items[p->points.count++] = more->points.items[i];
     p->doubled += more->doubled;
     p->is_cut |= more->is_cut;
     return KINO_OK;
@@ -204,9 +199,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     if (p->doubled)
         kino__result_note(result, "%llu launches share the correlation of another and are left out",
                           (unsigned long long)p->doubled);
-    if (p->is_cut)
-        kino__result_note(result,
-                          "the last profiler step is left out (include_last_step keeps it)");
+    kino__note_cut(result, p->is_cut);
     return KINO_OK;
 }
 

@@ -10,6 +10,7 @@
 
 #include "analysis/device_work.h"
 #include "analysis/statistics.h"
+#include "base/compare.h"
 #include "base/error.h"
 #include "store/args.h"
 
@@ -344,16 +345,10 @@ typedef struct work {
     uint8_t *is_late;
 } work;
 
-static int compare_ints(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static bool is_chosen(const work *w, int64_t number)
 {
     return w->step_count &&
-           bsearch(&number, w->steps, w->step_count, sizeof *w->steps, compare_ints) != NULL;
+           bsearch(&number, w->steps, w->step_count, sizeof *w->steps, kino__compare_ints) != NULL;
 }
 
 static bool choose_steps(work *w)
@@ -367,7 +362,7 @@ static bool choose_steps(work *w)
         if (list.size == 0 || is_listed(list, p->steps.items[i]))
             w->steps[w->step_count++] = p->steps.items[i];
     if (w->step_count)
-        qsort(w->steps, w->step_count, sizeof *w->steps, compare_ints);
+        qsort(w->steps, w->step_count, sizeof *w->steps, kino__compare_ints);
     size_t distinct = 0;
     for (size_t i = 0; i < w->step_count; i++)
         if (distinct == 0 || w->steps[distinct - 1] != w->steps[i])
@@ -395,7 +390,7 @@ static bool measure_steps(work *w)
         last = s->end > last ? s->end : last;
     }
     if (count)
-        qsort(seen, count, sizeof *seen, compare_ints);
+        qsort(seen, count, sizeof *seen, kino__compare_ints);
     for (size_t i = 0; i < count; i++)
         distinct += i == 0 || seen[i] != seen[i - 1];
     if (distinct)
@@ -511,7 +506,7 @@ static bool give_points(work *w, score *scores)
         size_t members = next - at;
         for (size_t i = at; i < next; i++)
             starts[i - at] = w->kernels[i].start;
-        qsort(starts, members, sizeof *starts, compare_ints);
+        qsort(starts, members, sizeof *starts, kino__compare_ints);
         int64_t limit = (uint64_t)wanted < members ? starts[members - (size_t)wanted] : starts[0];
         for (size_t i = at; i < next; i++) {
             const kernel *k = &w->kernels[i];

@@ -67,13 +67,9 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
     (void)a;
     partial *into = value;
     const partial *from = other;
-    if (!kino__vec_reserve(&into->rows, from->rows.count) ||
-        !kino__vec_reserve(&into->without, from->without.count))
+    if (!kino__vec_append(&into->rows, &from->rows) ||
+        !kino__vec_append(&into->without, &from->without))
         return kino__fail_nomem(err);
-    for (size_t i = 0; i < from->rows.count; i++)
-        into->rows.items[into->rows.count++] = from->rows.items[i];
-    for (size_t i = 0; i < from->without.count; i++)
-        into->without.items[into->without.count++] = from->without.items[i];
     into->is_cut |= from->is_cut;
     return KINO_OK;
 }

@@ -10,6 +10,12 @@ bool kino__str_starts_with(kino_str text, kino_str prefix)
            (text.size >= prefix.size && memcmp(text.data, prefix.data, prefix.size) == 0);
 }
 
+bool kino__str_contains(kino_str text, kino_str part)
+{
+    return part.size == 0 ||
+           (text.size && memmem(text.data, text.size, part.data, part.size) != NULL);
+}
+
 bool kino__str_ends_with(kino_str text, kino_str suffix)
 {
     return suffix.size == 0 ||

@@ -28,6 +28,7 @@ static inline bool kino__str_is(kino_str a, const char *b)
 }
 
 bool kino__str_starts_with(kino_str text, kino_str prefix);
+bool kino__str_contains(kino_str text, kino_str part);
 bool kino__str_ends_with(kino_str text, kino_str suffix);
 
 /* Byte order, shorter first on a tie; the order of every sorted list we print. */

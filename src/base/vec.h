@@ -10,6 +10,7 @@
 #define KINO__BASE_VEC_H
 
 #include <stddef.h>
+#include <string.h>
 
 #include "base/allocator.h"
 
@@ -29,6 +30,13 @@
 
 /* A new slot at the end, not initialised, or NULL. */
 #define kino__vec_add(v) (kino__vec_reserve(v, 1) ? &(v)->items[(v)->count++] : NULL)
+
+/* Adds all items of another array of the same type; false when memory is out. */
+#define kino__vec_append(v, from)                                                                  \
+    (kino__vec_reserve(v, (from)->count) &&                                                        \
+     ((from)->count == 0 || memcpy((v)->items + (v)->count, (from)->items,                         \
+                                   (from)->count * sizeof *(v)->items) != NULL) &&                 \
+     ((v)->count += (from)->count, true))
 
 #define kino__vec_deinit(v)                                                                        \
     ((void)kino__resize((v)->allocator, (v)->items, (v)->capacity * sizeof *(v)->items, 0),        \

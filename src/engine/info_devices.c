@@ -37,13 +37,6 @@ typedef struct devices {
     bool failed;
 } devices;
 
-static int64_t int_of(kino_str object, const char *key)
-{
-    int64_t value;
-    kino_str text = kino__args_find(object, kino__str_from(key));
-    return text.size && kino__json_to_int(text, &value) ? value : KINO_NO_INT;
-}
-
 static kino_str name_of(devices *d, kino_str object)
 {
     kino_str text = kino__args_find(object, KINO__STR("name"));
@@ -73,14 +66,15 @@ static device *add_device(devices *d, const device *fresh)
 
 static void add_listed(devices *d, const kino__trace *trace, kino_str object)
 {
-    device fresh = {.id = int_of(object, "id"),
-                    .memory = int_of(object, "totalGlobalMem"),
-                    .units = int_of(object, "numSms"),
+    device fresh = {.id = kino__args_int(object, "id"),
+                    .memory = kino__args_int(object, "totalGlobalMem"),
+                    .units = kino__args_int(object, "numSms"),
                     .name = name_of(d, object),
                     .last_trace = UINT32_MAX};
     if (fresh.units == KINO_NO_INT)
-        fresh.units = int_of(object, "maxComputeUnits");
-    int64_t major = int_of(object, "computeMajor"), minor = int_of(object, "computeMinor");
+        fresh.units = kino__args_int(object, "maxComputeUnits");
+    int64_t major = kino__args_int(object, "computeMajor"),
+            minor = kino__args_int(object, "computeMinor");
     if (major != KINO_NO_INT && minor != KINO_NO_INT)
         (void)snprintf(fresh.compute, sizeof fresh.compute, "%d.%d", (int)major, (int)minor);
     device *same = NULL;

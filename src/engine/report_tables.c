@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "engine/report_internal.h"
 
 kino__report_section *kino__report_add_section(kino__report *report, const char *name,
@@ -216,12 +217,6 @@ static void add_modules(kino__report *report, const kino__report_facts *facts)
 
 /* -- ranks and communication -- */
 
-static int compare_ints(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Averages of a worker are the rows of the step "all". */
 static int64_t average_of(const kino__table *table, int64_t rank, const char *column)
 {
@@ -307,7 +302,7 @@ static void find_wait(kino__report *report, const kino__report_facts *facts,
             list[count++] = wait;
     }
     if (count) {
-        qsort(list, count, sizeof *list, compare_ints);
+        qsort(list, count, sizeof *list, kino__compare_ints);
         n->wait_time = list[(count - 1) / 2];
     }
     free(list);

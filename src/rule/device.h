@@ -9,12 +9,10 @@ static inline int64_t kino__device_property(const kino__trace *trace, int64_t de
                                             const char *key)
 {
     kino_str object;
-    int64_t value;
     if (device < 0 || !kino__json_object_at(kino__trace_metadata(trace, "deviceProperties"),
                                             (size_t)device, &object))
         return KINO_NO_INT;
-    kino_str text = kino__args_find(object, kino__str_from(key));
-    return text.size && kino__json_to_int(text, &value) ? value : KINO_NO_INT;
+    return kino__args_int(object, key);
 }
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/error.h"
 #include "rule/rule.h"
 #include "rule/thresholds.h"
@@ -243,12 +244,6 @@ static bool is_same_advice(const kino__finding *a, const kino__finding *b, bool 
            kino__str_equal(a->say[KINO__SAY_TITLE], b->say[KINO__SAY_TITLE]);
 }
 
-static int compare_ints(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* JSON lists of the ranks that have it, and of its evidence. */
 static void add_lists(kino__table *table, const kino__findings *all, size_t first, bool is_compat,
                       bool *is_done)
@@ -264,7 +259,7 @@ static void add_lists(kino__table *table, const kino__findings *all, size_t firs
             *slot = all->items.items[i].rank;
     }
     if (ranks.count)
-        qsort(ranks.items, ranks.count, sizeof *ranks.items, compare_ints);
+        qsort(ranks.items, ranks.count, sizeof *ranks.items, kino__compare_ints);
     kino__buffer text = {0};
     kino__buffer_add(&text, KINO__STR("["));
     for (size_t i = 0; i < ranks.count; i++)

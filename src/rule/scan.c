@@ -30,16 +30,6 @@ typedef struct scanning {
     int64_t zero_grad_end; /* of the track at hand */
 } scanning;
 
-static bool starts(kino_str text, const char *prefix)
-{
-    return kino__str_starts_with(text, kino__str_from(prefix));
-}
-
-static bool contains(kino_str text, const char *part)
-{
-    return memmem(text.data, text.size, part, strlen(part)) != NULL;
-}
-
 /* -- names */
 
 /* "file.py(12): name" outside of PyTorch and of Python's own library. */
@@ -53,14 +43,15 @@ static bool is_user_frame(kino_str name)
         "weakref.py(", "multiprocessing/", "concurrent/",   "asyncio/",      "torchvision/",
     };
     for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        if (starts(name, foreign[i]))
+        if (kino__str_starts_with(name, kino__str_from(foreign[i])))
             return false;
-    return contains(name, ".py(") && !contains(name, "/torch/");
+    return kino__str_contains(name, KINO__STR(".py(")) &&
+           !kino__str_contains(name, KINO__STR("/torch/"));
 }
 
 static uint8_t python_class(kino_str name)
 {
-    if (contains(name, ": _single_tensor_"))
+    if (kino__str_contains(name, KINO__STR(": _single_tensor_")))
         return KINO__SCAN_SINGLE_TENSOR;
     if (kino__str_ends_with(name, KINO__STR(": zero_grad")))
         return NAME_ZERO_GRAD;
@@ -74,18 +65,20 @@ static uint8_t class_of_name(kino_str name, uint32_t flags)
         return KINO__SCAN_##class;
 #include "rule/scan_names.def"
 #undef SCAN_NAME
-    if (starts(name, "aten::"))
-        return starts(name, "aten::zeros") ? NAME_ZEROS : KINO__SCAN_NONE;
+    if (kino__str_starts_with(name, KINO__STR("aten::")))
+        return kino__str_starts_with(name, KINO__STR("aten::zeros")) ? NAME_ZEROS : KINO__SCAN_NONE;
     if (flags & KINO__NAME_OPTIMIZER)
         return KINO__SCAN_OPTIMIZER;
-    if (starts(name, "Optimizer.zero_grad"))
+    if (kino__str_starts_with(name, KINO__STR("Optimizer.zero_grad")))
         return NAME_ZERO_GRAD;
     if (flags & KINO__NAME_LOADER)
-        return contains(name, "_SingleProcessDataLoaderIter") ? KINO__SCAN_SINGLE_LOADER
-                                                              : KINO__SCAN_NONE;
-    if (starts(name, "Memcpy "))
-        return contains(name, "Pageable") ? KINO__SCAN_PAGEABLE : KINO__SCAN_NONE;
-    return contains(name, "): ") ? python_class(name) : KINO__SCAN_NONE;
+        return kino__str_contains(name, KINO__STR("_SingleProcessDataLoaderIter"))
+                   ? KINO__SCAN_SINGLE_LOADER
+                   : KINO__SCAN_NONE;
+    if (kino__str_starts_with(name, KINO__STR("Memcpy ")))
+        return kino__str_contains(name, KINO__STR("Pageable")) ? KINO__SCAN_PAGEABLE
+                                                               : KINO__SCAN_NONE;
+    return kino__str_contains(name, KINO__STR("): ")) ? python_class(name) : KINO__SCAN_NONE;
 }
 
 /* Which type of event a class is made of: a name alone says nothing. */

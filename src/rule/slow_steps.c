@@ -8,6 +8,8 @@
 
 #include <stdlib.h>
 
+#include "base/compare.h"
+
 enum { T_FACTOR, T_STEPS };
 
 static const kino__threshold thresholds[] = {
@@ -15,12 +17,6 @@ static const kino__threshold thresholds[] = {
     [T_STEPS] = {"steps", 4, "least number of steps to judge by, the first left out"},
     {0},
 };
-
-static int compare_ints(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
 
 int64_t kino__step_median(const kino__profile *profile, size_t first, kino__role role)
 {
@@ -32,7 +28,7 @@ int64_t kino__step_median(const kino__profile *profile, size_t first, kino__role
         const kino__profile_step *step = &profile->steps.items[first + i];
         values[i] = role == KINO__ROLE_COUNT ? kino__step_length(step) : step->cost[role];
     }
-    qsort(values, count, sizeof *values, compare_ints);
+    qsort(values, count, sizeof *values, kino__compare_ints);
     int64_t median = values[(count - 1) / 2];
     free(values);
     return median;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "rule/rule.h"
 
 enum { T_SHARE };
@@ -24,16 +25,10 @@ static int64_t own_time(const kino__rank_facts *f)
     return (f->step_time - f->role[KINO__ROLE_COMMUNICATION]) / f->step_count;
 }
 
-static int compare_ints(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* Of an even number the lower one: slow ranks are half of the run at most. */
 static int64_t median_of(int64_t *values, size_t count)
 {
-    qsort(values, count, sizeof *values, compare_ints);
+    qsort(values, count, sizeof *values, kino__compare_ints);
     return values[(count - 1) / 2];
 }
 

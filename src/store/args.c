@@ -445,3 +445,10 @@ bool kino__json_object_at(kino_str text, size_t index, kino_str *object)
     }
     return false;
 }
+
+int64_t kino__args_int(kino_str object, const char *key)
+{
+    int64_t value;
+    kino_str text = kino__args_find(object, kino__str_from(key));
+    return text.size && kino__json_to_int(text, &value) ? value : KINO_NO_INT;
+}

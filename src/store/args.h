@@ -35,6 +35,8 @@ void kino__json_unescape(kino_str text, kino__buffer *out);
 
 /* A JSON value's text as an integer: plain integers, and integers in quotes. */
 bool kino__json_to_int(kino_str value, int64_t *out);
+/* The integer of a key at the top of an object's text, KINO_NO_INT when it has none. */
+int64_t kino__args_int(kino_str object, const char *key);
 /* As a double; false for what is not a number. NaN and infinities are not numbers. */
 bool kino__json_to_double(kino_str value, double *out);
 
