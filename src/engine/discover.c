@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/map.h"
 #include "base/str.h"
 
 static const kino_str suffixes[] = {KINO__STR(".json"), KINO__STR(".json.gz"),
@@ -284,26 +285,73 @@ static kino_status add_folder(kino__discovery *out, const char *folder, const ch
     return st;
 }
 
-/* Sub-folders that have traces directly in them. */
+/* Are there traces directly in the folder? */
+static bool has_traces(kino__arena *arena, const char *folder)
+{
+    name_list files = {0};
+    /* A folder that cannot be read is not a run; the others still are. */
+    bool found = list_folder(arena, folder, true, &files, NULL) == KINO_OK && files.names.count;
+    kino__vec_deinit(&files.names);
+    return found;
+}
+
+/* Was the folder not there before? Links may lead in circles. False also when memory is out. */
+static bool is_new_folder(kino__map *seen, const char *path)
+{
+    struct stat info;
+    size_t before = seen->count;
+    if (stat(path, &info) != 0)
+        return false;
+    uint64_t key = kino__hash_u64((uint64_t)info.st_dev) ^ (uint64_t)info.st_ino;
+    return kino__map_put(seen, key, 0) && seen->count > before;
+}
+
+/* The sub-folders of `inside` (relative to `folder`): into `all`, and those with traces into
+ * `runs`. */
+static kino_status list_inside(kino__arena *arena, const char *folder, const char *inside,
+                               kino__map *seen, name_list *all, name_list *runs, kino_error *err)
+{
+    name_list names = {0};
+    const char *here = *inside ? join(arena, folder, inside) : folder;
+    if (!here)
+        return kino__fail_nomem(err);
+    kino_status st = list_folder(arena, here, false, &names, *inside ? NULL : err);
+    if (st != KINO_OK && *inside)
+        st = KINO_OK; /* cannot be read: nothing to find in it */
+    for (size_t i = 0; i < names.names.count && st == KINO_OK; i++) {
+        const char *path = join(arena, here, names.names.items[i]);
+        const char *name =
+            *inside ? join(arena, inside, names.names.items[i]) : names.names.items[i];
+        if (!path || !name)
+            st = kino__fail_nomem(err);
+        else if (!is_new_folder(seen, path))
+            continue;
+        const char **slot = st == KINO_OK ? kino__vec_add(&all->names) : NULL;
+        const char **run = slot && has_traces(arena, path) ? kino__vec_add(&runs->names) : slot;
+        if (!slot || !run)
+            st = kino__fail_nomem(err);
+        else
+            *run = *slot = name;
+    }
+    kino__vec_deinit(&names.names);
+    return st;
+}
+
+/* Folders below that have traces, by their paths relative to `folder`, however deep. */
 static kino_status list_runs(kino__arena *arena, const char *folder, name_list *out,
                              kino_error *err)
 {
-    name_list folders = {0};
-    kino_status st = list_folder(arena, folder, false, &folders, err);
-    for (size_t i = 0; i < folders.names.count && st == KINO_OK; i++) {
-        name_list files = {0};
-        const char *path = join(arena, folder, folders.names.items[i]);
-        /* A sub-folder that cannot be read is not a run; the others still are. */
-        bool is_run =
-            path && list_folder(arena, path, true, &files, NULL) == KINO_OK && files.names.count;
-        kino__vec_deinit(&files.names);
-        const char **slot = is_run ? kino__vec_add(&out->names) : NULL;
-        if (slot)
-            *slot = folders.names.items[i];
-        else if (is_run)
-            st = kino__fail_nomem(err);
-    }
-    kino__vec_deinit(&folders.names);
+    enum { MOST_FOLDERS = 100000 };
+    name_list all = {0};
+    kino__map seen;
+    kino__map_init(&seen, NULL);
+    kino_status st = list_inside(arena, folder, "", &seen, &all, out, err);
+    for (size_t i = 0; i < all.names.count && i < MOST_FOLDERS && st == KINO_OK; i++)
+        st = list_inside(arena, folder, all.names.items[i], &seen, &all, out, err);
+    if (out->names.count)
+        qsort(out->names.items, out->names.count, sizeof *out->names.items, compare_names);
+    kino__map_deinit(&seen);
+    kino__vec_deinit(&all.names);
     return st;
 }
 

@@ -1,9 +1,9 @@
 /* discover.h - from paths to trace files: files, standard input, folders, runs and spans.
  *
  * A folder's traces are the files directly in it whose names end in .json, .json.gz, .json.zst or
- * .kino. A folder without any whose sub-folders have some holds several runs. Files named
- * <worker>.<digits>.pt.trace.json are spans of a worker: 1, 2, 3, ... in the order of the digits as
- * text. */
+ * .kino. A folder without any holds the runs below it, however deep they lie, each named by its path
+ * from there ("a/b"). Files named <worker>.<digits>.pt.trace.json are spans of a worker: 1, 2, 3,
+ * ... in the order of the digits as text. */
 #ifndef KINO__ENGINE_DISCOVER_H
 #define KINO__ENGINE_DISCOVER_H
 

@@ -91,6 +91,24 @@ TEST(discover_lists_runs_until_one_is_chosen)
               quoted_message("no such run in '%s'; it has one, two", "logs"));
 }
 
+TEST(discover_finds_runs_however_deep_they_lie)
+{
+    make_folder("logs");
+    make_folder("logs/a");
+    make_folder("logs/a/b");
+    make_folder("logs/a/b/inner");
+    put("logs/a/b/x.json");
+    put("logs/a/b/inner/y.json");                       /* below a run: another run */
+    REQUIRE(symlink("..", test_tmp("logs/a/up")) == 0); /* a circle must end */
+    CHECK_STR(found("logs", NULL, NULL),
+              quoted_message("'%s' has several runs, choose one with --run NAME: a/b, a/b/inner",
+                             "logs"));
+    CHECK_STR(found("logs", "a/b", NULL), "a/b/x.json");
+    CHECK_STR(found("logs", "a/b/inner", NULL), "a/b/inner/y.json");
+    CHECK_STR(found("logs", "b", NULL),
+              quoted_message("no such run in '%s'; it has a/b, a/b/inner", "logs"));
+}
+
 TEST(discover_numbers_spans_by_their_digits_as_text)
 {
     make_folder("run");
