@@ -1,7 +1,7 @@
 /* collapsed.c - stacks of a run, added up: "a;b;c N" lines for flame graphs
  * (docs/formats/collapsed.md).
  *
- * One pass over the spans, track by track and lane by lane (writer/stacks.h), into a tree of
+ * One pass over the spans, track by track and lane by lane (store/stacks.h), into a tree of
  * distinct stacks; then the tree is written, depth first, frames in byte order. In a lane spans
  * nest strictly, so own time is a span's length less the lengths of those directly on it: each
  * length is added to one node and taken from the node below, and what remains adds up to the
@@ -12,7 +12,7 @@
 #include "base/decimal.h"
 #include "base/error.h"
 #include "base/map.h"
-#include "writer/stacks.h"
+#include "writer/writer.h"
 
 enum { FLUSH_BYTES = 1 << 18, PROGRESS_STEP = 4096 };
 #define NO_NODE UINT32_MAX
@@ -151,7 +151,7 @@ static kino_status add_run(output *o, kino_error *err)
         for (size_t t = 0; t < trace->tracks.count; t++)
             KINO_TRY(add_track(o, trace, &trace->tracks.items[t], err));
     }
-    return o->nodes.count ? KINO_OK : kino__stack_fail_empty(o->context, err);
+    return o->nodes.count ? KINO_OK : kino__writer_fail_empty(o->context, err);
 }
 
 /* ---- writing ---- */

@@ -3,7 +3,7 @@
  *
  * Speedscope wants a table of frames first, and open and close events that nest strictly. So there
  * are two passes: one over the names, one that writes, track by track. A track whose spans overlap
- * without nesting becomes several profiles, one a lane (writer/stacks.h). All profiles have the
+ * without nesting becomes several profiles, one a lane (store/stacks.h). All profiles have the
  * same start and end, so that times can be compared. Memory: the frames, and 16 bytes a span of the
  * largest track. */
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/decimal.h"
 #include "base/error.h"
 #include "base/json_out.h"
-#include "writer/stacks.h"
+#include "writer/writer.h"
 
 enum { FLUSH_BYTES = 1 << 18, PROGRESS_STEP = 4096 };
 
@@ -202,7 +202,7 @@ static kino_status write_all(output *o, kino_error *err)
     for (size_t i = 0; i < o->run->traces.count; i++)
         KINO_TRY(scan_trace(o, o->run->traces.items[i], err));
     if (o->span_count == 0)
-        return kino__stack_fail_empty(o->context, err);
+        return kino__writer_fail_empty(o->context, err);
     KINO_TRY(write_head(o, err));
     for (size_t i = 0; i < o->run->traces.count; i++)
         KINO_TRY(write_trace(o, o->run->traces.items[i], err));

@@ -9,13 +9,7 @@
 #include "base/sink.h"
 #include "base/thread.h"
 #include "store/run.h"
-
-/* What a stack is made of, for writers of stacks. */
-typedef enum kino__stack_kind {
-    KINO__STACK_COMBINED, /* Python and ops */
-    KINO__STACK_PYTHON,
-    KINO__STACK_OP,
-} kino__stack_kind;
+#include "store/stacks.h"
 
 typedef struct kino__write_context {
     kino__pool *pool;         /* NULL: one thread */
@@ -48,5 +42,8 @@ typedef struct kino__writer_def {
 
 /* The n-th writer, NULL at the end. */
 const kino__writer_def *kino__writer_at(size_t index);
+
+/* The error of a run without the spans that a writer of stacks was asked for. */
+kino_status kino__writer_fail_empty(const kino__write_context *context, kino_error *err);
 
 #endif

@@ -1,6 +1,7 @@
-/* stacks.h - the spans of a track as call stacks; for writers of stacks (speedscope, collapsed).
+/* stacks.h - the spans of a track as call stacks; for whoever shows stacks (speedscope, collapsed, flame
+ * graphs).
  *
- * A writer of stacks wants spans that open and close in strict order. Spans of a track nearly
+ * Stacks want spans that open and close in strict order. Spans of a track nearly
  * always do; where two overlap and neither contains the other, the later one goes to another lane:
  *
  *   lane 0   |------ a ------|   |-- d --|     A span stands on the span that contains it and
@@ -12,10 +13,21 @@
  * span without a duration (or with a negative one) has the length 0; spans without a start are left
  * out, and so is all that is no span. Only the spans that were asked for count: what is left out by
  * its kind neither contains nor overlaps anything. */
-#ifndef KINO__WRITER_STACKS_H
-#define KINO__WRITER_STACKS_H
+#ifndef KINO__STORE_STACKS_H
+#define KINO__STORE_STACKS_H
 
-#include "writer/writer.h"
+#include "base/str.h"
+#include "base/string_pool.h"
+#include "base/vec.h"
+#include "store/run.h"
+#include "store/trace.h"
+
+/* What stacks are made of. */
+typedef enum kino__stack_kind {
+    KINO__STACK_COMBINED, /* Python and ops */
+    KINO__STACK_PYTHON,
+    KINO__STACK_OP,
+} kino__stack_kind;
 
 /* Is the row a span that belongs to stacks of this kind? PYTHON: the spans of the Python tracer.
  * OP: all others. COMBINED: all. */
@@ -97,7 +109,7 @@ bool kino__stack_ranks_tell(const kino__run *run);
 void kino__stack_label(const kino__trace *trace, const kino__track *track, bool by_rank,
                        kino__buffer *out);
 
-/* The error of a run that has no such spans. */
-kino_status kino__stack_fail_empty(const kino__write_context *context, kino_error *err);
+/* Why a run has no such spans: a half sentence. */
+const char *kino__stack_why_empty(kino__stack_kind kind);
 
 #endif

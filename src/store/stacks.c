@@ -5,11 +5,9 @@
  * ends fall towards its top. Each lane has a stack of its own open spans, as a chain through
  * `below`; it is looked at only when a span wants to stand on it. A lane becomes free when its
  * lowest span ends: one heap knows which lane does next, another the lowest free lane. */
-#include "writer/stacks.h"
+#include "store/stacks.h"
 
 #include <stdlib.h>
-
-#include "base/error.h"
 
 #define NONE UINT32_MAX
 
@@ -356,12 +354,9 @@ void kino__stack_label(const kino__trace *trace, const kino__track *track, bool 
     add_thread(trace, track, out);
 }
 
-kino_status kino__stack_fail_empty(const kino__write_context *context, kino_error *err)
+const char *kino__stack_why_empty(kino__stack_kind kind)
 {
-    return kino__fail(err, KINO_NOT_FOUND, "cannot write '%s': %s",
-                      context->label ? context->label : "stacks",
-                      context->stack_kind == KINO__STACK_PYTHON
-                          ? "there are no Python spans to make stacks of (the PyTorch profiler "
-                            "records them with with_stack=True)"
-                          : "there are no spans to make stacks of");
+    return kind == KINO__STACK_PYTHON ? "there are no Python spans to make stacks of (the PyTorch "
+                                        "profiler records them with with_stack=True)"
+                                      : "there are no spans to make stacks of";
 }
