@@ -29,6 +29,9 @@ typedef struct partial {
     int64_t origin; /* compat: the first start of all traces; KINO_NO_TIME: no rows */
     int64_t traces, without;
     bool is_cut;
+    /* HTA asks whether any trace of the run knows the category, rows that were cut off included:
+     * then all have kernels, some without annotations. */
+    bool knows_annotations;
 } partial;
 
 static void deinit(void *value)
@@ -340,6 +343,14 @@ static bool add_rows(const lanes *l, partial *p)
     return true;
 }
 
+static bool has_annotations(const kino__trace *trace)
+{
+    for (uint32_t i = 0; i < trace->event_count; i++)
+        if (trace->category[i] == KINO__CATEGORY_GPU_USER_ANNOTATION)
+            return true;
+    return false;
+}
+
 static kino_status map(const kino__analysis *a, const kino__trace *trace, void *value,
                        kino_error *err)
 {
@@ -354,7 +365,8 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     bool ok = l.track && l.winner && collect(&l) && match_all(&l);
     if (ok && l.is_hta && l.notes.count)
         spread(&l);
-    ok = ok && (l.notes.count == 0 || add_rows(&l, p));
+    ok = ok && ((l.notes.count == 0 && !l.is_hta) || add_rows(&l, p));
+    p->knows_annotations = l.notes.count || has_annotations(trace);
     p->origin = KINO_NO_TIME;
     for (uint32_t at = 0; at < l.f->count; at++)
         p->origin = at == 0 || l.f->ts[at] < p->origin ? l.f->ts[at] : p->origin;
@@ -400,6 +412,7 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
     into->traces = kino__sum(into->traces, from->traces);
     into->without = kino__sum(into->without, from->without);
     into->is_cut |= from->is_cut;
+    into->knows_annotations |= from->knows_annotations;
     return KINO_OK;
 }
 
@@ -427,6 +440,7 @@ static void pack(kino__pack *pack, void *value)
     kino__pack_int(pack, &p->origin);
     kino__pack_int(pack, &p->traces);
     kino__pack_int(pack, &p->without);
+    kino__pack_bool(pack, &p->knows_annotations);
     kino__pack_bool(pack, &p->is_cut);
 }
 
@@ -554,6 +568,8 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     partial *p = value;
     kino__table *table = kino__analysis_table(result, 0);
     kino__buffer text = {0};
+    if (!p->knows_annotations)
+        p->rows.count = 0;
     for (size_t i = 0; i < p->rows.count; i++)
         add_kernel(a, p, table, &p->rows.items[i], &text);
     if (table)

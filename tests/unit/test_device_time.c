@@ -499,6 +499,24 @@ TEST(an_annotation_counts_on_other_lanes_only_for_hta)
     kino__trace_free(trace);
 }
 
+TEST(for_hta_a_rank_without_annotations_has_kernels_where_another_has_some)
+{
+    /* HTA asks the texts of all ranks whether there are annotations at all */
+    kino__trace *traces[] = {
+        FIXTURE(NOTE("seven", 7, .ts = 0, .dur = 10), KERNEL("a", 7, .ts = 5, .dur = 3, .bind = 1)),
+        FIXTURE(KERNEL("b", 7, .ts = 5, .dur = 3, .bind = 1))};
+    static const char *const want[][2] = {{"", "a,seven"}, {"compat=hta-ns", "a,seven;b,"}};
+    for (size_t i = 0; i < 2; i++) {
+        kino_result *result = analysis_result("annotated-kernels", want[i][0], traces, 2);
+        CHECK_STR(analysis_rows(result, "annotated_kernels", "s_name,s_user_annotation"),
+                  want[i][1]);
+        kino_result_free(result);
+    }
+    check_rows(traces[1], "annotated-kernels", "compat=hta-ns", "annotated_kernels", "s_name", "");
+    kino__trace_free(traces[0]);
+    kino__trace_free(traces[1]);
+}
+
 TEST(annotations_of_kernels_agree_with_trying_all)
 {
     fixture_random random = {23};
