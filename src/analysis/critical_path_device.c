@@ -217,6 +217,14 @@ static bool find_waits(device *d)
 
 /* -- edges -- */
 
+/* A wait weighs nothing. One that is over before what it waits for (clocks that differ, wrong
+ * correlations) goes back in time: unless HTA is asked for, the way must not gain by that. */
+static int64_t wait_weight(const kino__critical *c, uint32_t from, uint32_t to)
+{
+    int64_t lag = kino__time_between(c->node_ts[from], c->node_ts[to]);
+    return c->f->mode == KINO__FRAME_DEFAULT && lag < 0 ? lag : 0;
+}
+
 static bool add_sync(device *d, uint32_t from, uint32_t to)
 {
     if (from == KINO__NO_POINT || to == KINO__NO_POINT)
@@ -225,7 +233,8 @@ static bool add_sync(device *d, uint32_t from, uint32_t to)
         d->c->edges_left_out++;
         return true;
     }
-    return kino__critical_add(d->c, from, to, KINO__EDGE_SYNC, 0, KINO_NO_ROW);
+    return kino__critical_add(d->c, from, to, KINO__EDGE_SYNC, wait_weight(d->c, from, to),
+                              KINO_NO_ROW);
 }
 
 /* The work that was launched last before the event this row waits for; KINO_NO_ROW: unknown. */
@@ -284,7 +293,8 @@ static bool add_cause(device *d, uint32_t at, uint32_t last, uint32_t source)
                                     kino__node_event(c, last));
     }
     if (ok && c->request.has_zero_edges && launch != KINO__NO_POINT)
-        ok = kino__critical_add(c, launch, start, KINO__EDGE_LAUNCH_DELAY, 0, KINO_NO_ROW);
+        ok = kino__critical_add(c, launch, start, KINO__EDGE_LAUNCH_DELAY,
+                                wait_weight(c, launch, start), KINO_NO_ROW);
     return ok;
 }
 

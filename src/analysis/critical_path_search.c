@@ -69,9 +69,11 @@ static bool join_doubles(search *s)
 }
 
 /* HTA counts what is shorter than minus one microsecond as nothing; so do we with anything that
- * is negative. */
+ * is negative, but for waits, which only we give a weight when they go back in time. */
 static int64_t path_weight(const kino__critical *c, const kino__edge *edge)
 {
+    if (edge->type == KINO__EDGE_SYNC)
+        return edge->weight;
     int64_t least = c->f->mode == KINO__FRAME_HTA_NS ? -999 : 0;
     return edge->weight < least ? 0 : edge->weight;
 }

@@ -72,6 +72,35 @@ TEST(a_wait_for_the_device_leads_back_to_the_launch)
     kino__trace_free(trace);
 }
 
+/* host     op 0..30: launch 10..20   cudaDeviceSynchronize 40......100   late 100............240
+ * stream 7                                gemm 50...............150   record 45...95 */
+TEST(a_wait_that_is_over_too_early_does_not_make_the_path_longer_than_the_time)
+{
+    kino__trace *trace = FIXTURE(
+        {.cat = "cpu_op", .name = "op", .track = 1, .ts = 0, .dur = 30},
+        {.cat = "cuda_runtime",
+         .name = "cudaLaunchKernel",
+         .track = 1,
+         .ts = 10,
+         .dur = 10,
+         .bind = 1},
+        {.cat = "cuda_runtime",
+         .name = "cudaDeviceSynchronize",
+         .track = 1,
+         .ts = 40,
+         .dur = 60,
+         .bind = 2},
+        {.cat = "cpu_op", .name = "late", .track = 1, .ts = 100, .dur = 140},
+        {.cat = "kernel", .name = "gemm", .track = 7, .ts = 50, .dur = 100, .bind = 1},
+        {.cat = "cuda_sync", .name = "Context Sync", .track = 7, .ts = 45, .dur = 50, .bind = 2});
+    /* 0 to 150 on the device, 50 back, 140 on the host: 240, the whole time */
+    check_rows(trace, "", "graph", "path_weight,region", "240,240");
+    check_rows(trace, "", "edges_by_type", "type,weight",
+               "critical_path_operator,270;critical_path_dependency,0;"
+               "critical_path_kernel_launch_delay,40;critical_path_sync_dependency,-50");
+    kino__trace_free(trace);
+}
+
 TEST(work_that_waits_in_the_queue_follows_the_work_before_it)
 {
     kino__trace *trace = FIXTURE(
