@@ -87,7 +87,7 @@ typedef struct kino__node {
     bool is_dropped; /* crossed its parent's end, or was folded into its equal parent */
     kino_strid name; /* of a BACKWARD node: that of its module (".backward" is to be added) */
     int64_t start, end;
-    int64_t self_host;                 /* without children and launches; may be negative */
+    int64_t self_host;                 /* without children and launches; compat: may be negative */
     int64_t device_total, device_self; /* device work launched below, and here */
     int64_t tensor_total, tensor_self; /* the part of it that used tensor cores */
 } kino__node;

@@ -338,15 +338,49 @@ static void fold(kino__profile *p)
 
 /* -- sums */
 
+/* Where a walk through the children of a node stands: launches mostly come in order of time. */
+typedef struct child_walk {
+    uint32_t child;
+    int64_t last; /* start of the launch before */
+} child_walk;
+
+static int64_t common_time(int64_t start, int64_t end, const kino__node *n)
+{
+    start = start > n->start ? start : n->start;
+    end = end < n->end ? end : n->end;
+    return end > start ? end - start : 0;
+}
+
+/* The part of a launch that is the node's own: inside of it, and of none of its children, which
+ * have been taken off already. The plugin takes off everything. */
+static int64_t own_launch_time(const kino__profile *p, const kino__node *n, uint32_t row,
+                               child_walk *walk)
+{
+    int64_t start = p->trace->ts[row], end = kino__row_end(p->trace, row);
+    if (p->is_compat)
+        return end - start;
+    if (start < walk->last)
+        walk->child = n->first_child;
+    walk->last = start;
+    int64_t own = common_time(start, end, n);
+    while (walk->child != KINO__NO_NODE && p->nodes.items[walk->child].end <= start)
+        walk->child = p->nodes.items[walk->child].next_sibling;
+    for (uint32_t c = walk->child; c != KINO__NO_NODE && p->nodes.items[c].start < end;
+         c = p->nodes.items[c].next_sibling)
+        own -= common_time(start, end, &p->nodes.items[c]);
+    return own > 0 ? own : 0;
+}
+
 /* Returns the time of its kernels. */
 static int64_t sum_launches(kino__profile *p, kino__node *n)
 {
     const kino__trace *trace = p->trace;
     int64_t kernels = 0;
+    child_walk walk = {n->first_child, INT64_MIN};
     for (uint32_t i = n->first_launch; i < n->first_launch + n->launch_count; i++) {
         const kino__launch *launch = &p->launches.items[i];
         if (launch->row != KINO_NO_ROW)
-            n->self_host -= kino__row_end(trace, launch->row) - trace->ts[launch->row];
+            n->self_host -= own_launch_time(p, n, launch->row, &walk);
         for (uint32_t w = launch->first_work; w < launch->first_work + launch->work_count; w++) {
             uint32_t row = p->work.items[w];
             int64_t dur = kino__row_end(trace, row) - trace->ts[row];

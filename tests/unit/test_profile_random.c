@@ -178,6 +178,21 @@ static bool check_steps(const kino__profile *p)
     return ok;
 }
 
+/* The time of a launch that belongs to the node alone: all of it for the plugin, by default what is
+ * inside of the node and outside of its children, counted ns by ns. */
+static int64_t own_time(const kino__profile *p, const kino__node *n, uint32_t row)
+{
+    int64_t start = p->trace->ts[row], own = 0;
+    for (int64_t at = start; at < start + length_of(p->trace, row); at++) {
+        bool is_own = p->is_compat || (at >= n->start && at < n->end);
+        for (uint32_t c = n->first_child; c != KINO__NO_NODE && !p->is_compat;
+             c = p->nodes.items[c].next_sibling)
+            is_own &= at < p->nodes.items[c].start || at >= p->nodes.items[c].end;
+        own += is_own;
+    }
+    return own;
+}
+
 /* self + children + launches = total, for the host and for the device. */
 static bool check_node(const kino__profile *p, uint32_t index, int64_t *work)
 {
@@ -192,7 +207,7 @@ static bool check_node(const kino__profile *p, uint32_t index, int64_t *work)
     }
     for (uint32_t l = n->first_launch; l < n->first_launch + n->launch_count; l++) {
         const kino__launch *launch = &p->launches.items[l];
-        host += launch->row == KINO_NO_ROW ? 0 : length_of(p->trace, launch->row);
+        host += launch->row == KINO_NO_ROW ? 0 : own_time(p, n, launch->row);
         for (uint32_t w = launch->first_work; w < launch->first_work + launch->work_count; w++)
             own += length_of(p->trace, p->work.items[w]);
     }
