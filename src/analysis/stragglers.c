@@ -543,7 +543,16 @@ static int64_t to_ns(const work *w, int64_t units)
     return __builtin_mul_overflow(units, unit, &out) ? INT64_MAX : out;
 }
 
-static bool add_stragglers(work *w, kino__table *table)
+/* Does every rank start together with the first, in all steps? */
+static bool is_nobody_late(const score *scores, size_t traces)
+{
+    for (size_t i = 0; i < traces; i++)
+        if (scores[i].lateness > 0)
+            return false;
+    return true;
+}
+
+static bool add_stragglers(work *w, kino__table *table, kino_result *result)
 {
     size_t traces = w->p->ranks.count;
     int64_t wanted = kino__param_int(w->a, P_COUNT);
@@ -551,7 +560,10 @@ static bool add_stragglers(work *w, kino__table *table)
     for (size_t i = 0; scores && i < traces; i++)
         scores[i].trace = (uint32_t)i;
     bool ok = scores && give_points(w, scores);
-    if (ok && traces) {
+    if (ok && !w->a->compat && w->count && is_nobody_late(scores, traces)) {
+        kino__result_note(result, "no rank is late: the last collective of every step starts at "
+                                  "once on all; collectives tells who comes last to each of them");
+    } else if (ok && traces) {
         qsort(scores, traces, sizeof *scores, compare_scores);
         for (size_t i = 0; i < traces && i < (uint64_t)wanted; i++)
             scores[i].is_chosen = scores[i].steps > 0;
@@ -637,7 +649,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     if (ok && lack)
         kino__result_note(result, "stragglers not available: %s", lack);
     else if (ok)
-        ok = add_stragglers(&w, kino__analysis_table(result, 0)) &&
+        ok = add_stragglers(&w, kino__analysis_table(result, 0), result) &&
              add_metric(&w, kino__analysis_table(result, 1));
     kino__note_cut(result, p->is_cut);
     free(w.steps);

@@ -65,6 +65,20 @@ TEST(whoever_starts_a_collective_last_is_a_straggler)
     free_traces(traces, 3);
 }
 
+TEST(where_all_start_at_once_nobody_is_late)
+{
+    kino__trace *traces[] = {rank_trace(0, "ncclKernel_AllReduce", 200),
+                             rank_trace(1, "ncclKernel_AllReduce", 200)};
+    kino_result *result = analysis_result("stragglers", "", traces, 2);
+    CHECK_STR(analysis_rows(result, "stragglers", "rank"), "");
+    CHECK(strstr(analysis_notes(result), "no rank is late") != NULL);
+    kino_result_free(result);
+    result = analysis_result("stragglers", "count=1 compat=hta-ns", traces, 2);
+    CHECK_STR(analysis_rows(result, "stragglers", "rank,lateness"), "0,0"); /* HTA takes any */
+    kino_result_free(result);
+    free_traces(traces, 2);
+}
+
 TEST(newer_and_other_collective_libraries_have_stragglers_too_but_not_for_hta)
 {
     static const char *const names[] = {"ncclDevKernel_AllReduce_Sum_bf16_RING_LL",
