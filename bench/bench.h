@@ -2,6 +2,7 @@
  * line.
  *
  *   bench_load FILE [--jobs N] [--simd LEVEL] [--passes N] [--memory]
+ *   bench_analyses PATH --analyses LIST [--compat MODE]
  *
  * A program does one thing to one file, `passes` times in one process, and prints one line of JSON;
  * tools/run-bench starts the programs, mixes their order and judges. Times are wall seconds of each
@@ -33,8 +34,10 @@ typedef struct bench_options {
     const char *simd; /* "auto", "scalar", "avx2", "avx512" */
     unsigned jobs;    /* 0 = all processors */
     unsigned passes;
-    bool memory;        /* sample memory; times are then not to be used */
-    const char *format; /* what is written: "json", "kino" */
+    bool memory;          /* sample memory; times are then not to be used */
+    const char *format;   /* what is written: "json", "kino" */
+    const char *analyses; /* "idle-time,launch-stats:include_memory=yes" */
+    const char *compat;   /* the parameter of them all, or NULL */
 } bench_options;
 
 /* A number by which programs show that they did the same work. */
@@ -184,7 +187,7 @@ static inline unsigned bench_number(const char *text, unsigned max)
 
 static inline bench_options bench_parse(int argc, char **argv)
 {
-    bench_options options = {NULL, "auto", 1, 1, false, "json"};
+    bench_options options = {NULL, "auto", 1, 1, false, "json", NULL, NULL};
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(argv[i], "--jobs") == 0) {
@@ -198,6 +201,12 @@ static inline bench_options bench_parse(int argc, char **argv)
             i++;
         } else if (strcmp(argv[i], "--format") == 0 && value) {
             options.format = value;
+            i++;
+        } else if (strcmp(argv[i], "--analyses") == 0 && value) {
+            options.analyses = value;
+            i++;
+        } else if (strcmp(argv[i], "--compat") == 0 && value) {
+            options.compat = value;
             i++;
         } else if (strcmp(argv[i], "--memory") == 0) {
             options.memory = true;

@@ -37,10 +37,16 @@ typedef struct kino_load_options {
     const char *span; /* which span, "newest", or NULL */
     const int64_t *ranks; /* only these ranks, or NULL for all */
     size_t rank_count;
+    /* Bytes that the traces of a run may take; 0 = no limit. Beyond it traces are released as soon
+     * as they were read once, and read again when they are needed: kino_run_analyze and an `alone`
+     * report have as many in memory at a time as they have threads; everything else loads all that
+     * is missing and keeps it. Such a run is for one thread at a time. A single file is never
+     * limited, nor is what cannot be read twice (standard input). */
+    uint64_t memory;
 } kino_load_options;
 #define KINO_LOAD_OPTIONS_INIT                                                                     \
     {                                                                                              \
-        sizeof(kino_load_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0                        \
+        sizeof(kino_load_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0                     \
     }
 
 /* Opens traces as one run. A path is a trace file, "-" for standard input, or a folder of
@@ -54,6 +60,26 @@ KINO_API void kino_run_free(kino_run *run);
  * devices, steps, categories, tracks, damage, metadata. */
 KINO_API KINO_NODISCARD kino_status kino_run_info(kino_run *run, kino_result **out,
                                                   kino_error *err);
+
+typedef struct kino_trace_info {
+    uint32_t size;               /* sizeof(kino_trace_info), set by the caller */
+    uint32_t trace;              /* its number in the run: what event ids begin with */
+    int64_t rank;                /* KINO_NO_INT: unknown */
+    kino_str worker, span, path; /* empty: unknown; owned by the run */
+    uint64_t events;
+} kino_trace_info;
+#define KINO_TRACE_INFO_INIT                                                                       \
+    {                                                                                              \
+        sizeof(kino_trace_info), 0, KINO_NO_INT, {NULL, 0}, {NULL, 0}, {NULL, 0}, 0                \
+    }
+
+/* The n-th trace of a run; false at the end. Costs nothing, whatever is loaded. */
+KINO_API bool kino_run_trace(const kino_run *run, size_t index, kino_trace_info *out);
+/* What times count from: ns since 1970; KINO_NO_TIME: no clock of its traces is known. */
+KINO_API int64_t kino_run_origin(const kino_run *run);
+/* About how much memory it holds now, in bytes; more is made when it is needed. Mapped files do not
+ * count. */
+KINO_API uint64_t kino_run_bytes(const kino_run *run);
 
 /* What a user should know about how the run was read, as one line each ("x.json: truncated: ...
  * (byte 123)"); NULL at the end. Owned by the run. */
@@ -227,6 +253,11 @@ KINO_API KINO_NODISCARD kino_status kino_run_cut(kino_run *run, const kino_cut_o
                                                  kino_run **out, kino_cut_counts *counts,
                                                  kino_error *err);
 
+/* Some traces of a run, by their numbers: for analyses, reports, info and cuts, not for SQL.
+ * Numbers, event ids and the clock stay those of the run. KINO_NOT_FOUND: no such trace. */
+KINO_API KINO_NODISCARD kino_status kino_run_select(kino_run *run, const uint32_t *traces,
+                                                    size_t count, kino_run **out, kino_error *err);
+
 typedef struct kino_redact_options {
     uint32_t size;
     const char *key;          /* tokens depend on it; NULL: a fixed one */
@@ -260,6 +291,63 @@ typedef struct kino_merge_options {
  * traces would be taken for the same (docs/formats/merged.md). */
 KINO_API KINO_NODISCARD kino_status kino_run_merge(kino_run *run, const kino_merge_options *options,
                                                    kino_run **out, kino_error *err);
+
+typedef struct kino_counter_options {
+    uint32_t size;
+    const char *compat;     /* "hta", "hta-ns": what HTA adds; NULL: exact times and more */
+    bool include_last_step; /* also of the last profiler step, which HTA leaves out */
+    kino_progress_fn progress;
+    void *progress_context;
+} kino_counter_options;
+#define KINO_COUNTER_OPTIONS_INIT                                                                  \
+    {                                                                                              \
+        sizeof(kino_counter_options), NULL, false, NULL, NULL                                      \
+    }
+
+/* The same events, and counters that they imply behind them: queue length of each stream, memory
+ * bandwidth, utilisation of devices, allocated memory (kino-convert(1) has their names). What a
+ * trace does not allow is left out, with a warning when nothing is left. */
+KINO_API KINO_NODISCARD kino_status kino_run_add_counters(kino_run *run,
+                                                          const kino_counter_options *options,
+                                                          kino_run **out, kino_error *err);
+
+typedef struct kino_critical_overlay_options {
+    uint32_t size;
+    const kino_param *params; /* of the analysis critical-path: "annotation", "instance", ... */
+    size_t param_count;
+    bool all_events; /* keep spans that are not on the path */
+    bool all_edges;  /* arrows for all edges of the graph, not only for waits on the path */
+    kino_progress_fn progress;
+    void *progress_context;
+} kino_critical_overlay_options;
+#define KINO_CRITICAL_OVERLAY_OPTIONS_INIT                                                         \
+    {                                                                                              \
+        sizeof(kino_critical_overlay_options), NULL, 0, false, false, NULL, NULL                   \
+    }
+
+/* The traces with their critical path drawn in: events on it have the argument "critical", arrows
+ * lead along its edges. Spans off the path are left out, but for annotations and Python frames. A
+ * trace without the annotation stays as it is, with a warning; none that has it is
+ * KINO_NOT_FOUND. */
+KINO_API KINO_NODISCARD kino_status kino_run_overlay_critical_path(
+    kino_run *run, const kino_critical_overlay_options *options, kino_run **out, kino_error *err);
+
+typedef struct kino_sequence_overlay_options {
+    uint32_t size;
+    const kino_param *params; /* of the analysis kernel-sequences: "op", "top_k", ... */
+    size_t param_count;
+    kino_progress_fn progress;
+    void *progress_context;
+} kino_sequence_overlay_options;
+#define KINO_SEQUENCE_OVERLAY_OPTIONS_INIT                                                         \
+    {                                                                                              \
+        sizeof(kino_sequence_overlay_options), NULL, 0, NULL, NULL                                 \
+    }
+
+/* The same events; those of calls that run a frequent kernel sequence have the argument "Patterns"
+ * with that sequence and its count. No such call in any trace is KINO_NOT_FOUND. */
+KINO_API KINO_NODISCARD kino_status kino_run_overlay_kernel_sequences(
+    kino_run *run, const kino_sequence_overlay_options *options, kino_run **out, kino_error *err);
 
 /* Writes each trace into a file of its own in a folder (made when missing), named after its input;
  * options->format is needed. Each file appears whole or not at all. */
@@ -300,6 +388,39 @@ KINO_API KINO_NODISCARD kino_status kino_render_rows(kino_run *run, kino_rows *r
                                                      const kino_render_options *options,
                                                      kino_write_fn write, void *context,
                                                      kino_error *err);
+
+/* -- what there is to open, by names only: nothing is read -- */
+
+typedef struct kino_catalog kino_catalog;
+
+typedef struct kino_catalog_file {
+    const char *name;     /* without folders */
+    const char *worker;   /* NULL: the name does not say */
+    const char *span;     /* digits; NULL: the name has none */
+    uint32_t span_number; /* among the spans of its worker, from 1; 0: no span */
+    bool is_newest;       /* the last of these, or without a span */
+    int64_t rank;         /* that the name tells, or KINO_NO_INT */
+    uint64_t bytes;
+    int64_t changed_ns; /* since 1970 */
+    uint64_t inode;
+} kino_catalog_file;
+
+typedef struct kino_catalog_run {
+    const char *name;  /* unique: "a/b", "." for the folder itself */
+    const char *label; /* what people call it */
+    const char *path;  /* for kino_run_open */
+    const kino_catalog_file *files;
+    size_t file_count;
+    uint32_t span_count; /* the most that a worker has; 0: names have no spans */
+} kino_catalog_run;
+
+/* The runs of files and folders, those of a folder however deep they lie. KINO_NOT_FOUND, KINO_IO:
+ * a path is not there; a folder without traces is no error. */
+KINO_API KINO_NODISCARD kino_status kino_catalog_new(const char *const *paths, size_t count,
+                                                     kino_catalog **out, kino_error *err);
+/* The n-th run in natural order, NULL at the end. Owned by the catalog. */
+KINO_API const kino_catalog_run *kino_catalog_run_at(const kino_catalog *catalog, size_t index);
+KINO_API void kino_catalog_free(kino_catalog *catalog);
 
 typedef struct kino_demo_options {
     uint32_t size;

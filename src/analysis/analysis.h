@@ -22,6 +22,7 @@
 #include "analysis/pack.h"
 #include "base/arena.h"
 #include "base/progress.h"
+#include "store/interval.h"
 #include "store/table.h"
 #include "store/trace.h"
 
@@ -98,14 +99,6 @@ bool kino__analysis_wants_step(const kino__analysis *a, int64_t number);
 
 /* The table of this place in .tables; NULL (which the builder takes) when memory was out. */
 kino__table *kino__analysis_table(kino_result *result, size_t table);
-
-/* A sum that stays at the limit instead of going over it: a trace, or a partial from elsewhere, may
- * hold any number. */
-static inline int64_t kino__sum(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? (a < 0 ? INT64_MIN + 1 : INT64_MAX) : sum;
-}
 
 /* -- for those who run analyses (engine) -- */
 

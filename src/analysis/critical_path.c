@@ -7,6 +7,7 @@
 
 #include "analysis/critical_path_result.h"
 #include "analysis/frame_internal.h"
+#include "analysis/large.h"
 #include "base/error.h"
 
 #define DEFAULT_ANNOTATION "ProfilerStep"
@@ -92,46 +93,103 @@ static int64_t id_of(const kino__frame *f, uint32_t at)
     return at == KINO_NO_ROW ? KINO_NO_INT : kino__trace_event_id(f->trace, f->row[at]);
 }
 
-static bool add_node(kino__critical_result *p, const kino__critical *c, uint32_t node, bool on_path)
+/* Texts of the trace among those of the partial, each looked up once. */
+typedef struct text_ids {
+    uint32_t *full, *brief; /* by string: its text, and as HTA shortens it */
+    uint32_t *category;     /* by id */
+    size_t category_count;
+    kino__buffer buffer;
+    uint32_t track; /* of the event before */
+} text_ids;
+
+static void text_ids_deinit(text_ids *ids)
 {
-    const kino__frame *f = c->f;
-    uint32_t at = kino__node_event(c, node), row = f->row[at];
-    bool is_end = kino__node_is_end(c, node);
-    kino__critical_node *slot = kino__vec_add(&p->nodes);
-    if (!slot)
+    free(ids->full);
+    free(ids->brief);
+    free(ids->category);
+    kino__buffer_deinit(&ids->buffer);
+}
+
+static bool text_ids_init(text_ids *ids, const kino__trace *trace)
+{
+    size_t strings = kino__string_pool_count(&trace->strings) + 1;
+    *ids = (text_ids){.category_count = KINO__CATEGORY_COUNT + trace->own_categories.count};
+    ids->full = malloc(strings * sizeof *ids->full);
+    ids->brief = malloc(strings * sizeof *ids->brief);
+    ids->category = malloc(ids->category_count * sizeof *ids->category);
+    if (!ids->full || !ids->brief || !ids->category)
         return false;
-    int64_t length = is_end ? f->trace->dur[row] : 0;
-    *slot =
-        (kino__critical_node){f->trace->rank, node,
-                              id_of(f, at),   kino__sum(f->trace->ts[row], length),
-                              is_end,         (kino__name_flags(c, at) & KINO__NAME_BLOCKING) != 0,
-                              on_path,        kino__frame_name(f, at)};
+    memset(ids->full, 0xff, strings * sizeof *ids->full);
+    memset(ids->brief, 0xff, strings * sizeof *ids->brief);
+    memset(ids->category, 0xff, ids->category_count * sizeof *ids->category);
     return true;
 }
 
-/* Names as HTA shortens them, each once; the texts are kept with the partial. */
-typedef struct short_names {
-    kino_str *of; /* by string */
-    kino__buffer buffer;
-} short_names;
+/* *id: of this text, unless it is known already. */
+static bool find_text(kino__critical_result *p, kino_str text, uint32_t *id)
+{
+    if (*id == KINO_NO_STRING && text.size)
+        *id = kino__string_pool_add(&p->texts, text);
+    return *id != KINO_NO_STRING || text.size == 0;
+}
 
-static bool short_name(kino__critical_result *p, const kino__frame *f, uint32_t at,
-                       short_names *names, kino_str *out)
+static bool full_name(kino__critical_result *p, const kino__frame *f, uint32_t at, text_ids *ids,
+                      uint32_t *out)
 {
     kino_strid id = f->trace->name[f->row[at]];
-    if (id == KINO_NO_STRING || names->of[id].data) {
-        *out = id == KINO_NO_STRING ? KINO__STR("") : names->of[id];
+    *out = KINO_NO_STRING;
+    if (id == KINO_NO_STRING)
         return true;
-    }
+    bool ok = find_text(p, kino__trace_string(f->trace, id), &ids->full[id]);
+    *out = ids->full[id];
+    return ok;
+}
+
+static bool short_name(kino__critical_result *p, const kino__frame *f, uint32_t at, text_ids *ids,
+                       uint32_t *out)
+{
+    kino_strid id = f->trace->name[f->row[at]];
+    *out = id == KINO_NO_STRING ? KINO_NO_STRING : ids->brief[id];
+    if (id == KINO_NO_STRING || *out != KINO_NO_STRING)
+        return true;
     kino_str name = kino__trace_string(f->trace, id);
-    names->buffer.size = 0;
-    kino__short_name(name, kino__kernel_type_of(name, true) == KINO__KERNEL_MEMORY, &names->buffer);
-    kino_strid kept = names->buffer.failed
-                          ? KINO_NO_STRING
-                          : kino__string_pool_add(&p->texts, kino__buffer_str(&names->buffer));
-    if (kept == KINO_NO_STRING)
+    ids->buffer.size = 0;
+    kino__short_name(name, kino__kernel_type_of(name, true) == KINO__KERNEL_MEMORY, &ids->buffer);
+    bool ok = !ids->buffer.failed && find_text(p, kino__buffer_str(&ids->buffer), &ids->brief[id]);
+    *out = ids->brief[id];
+    return ok;
+}
+
+static bool category_of(kino__critical_result *p, const kino__trace *trace, uint32_t row,
+                        text_ids *ids, uint32_t *out)
+{
+    uint16_t id = trace->category[row];
+    *out = KINO_NO_STRING;
+    if (id >= ids->category_count)
+        return true;
+    bool ok = find_text(p, kino__trace_category_text(trace, id), &ids->category[id]);
+    *out = ids->category[id];
+    return ok;
+}
+
+static bool add_node(kino__critical_result *p, const kino__critical *c, uint32_t node, bool on_path,
+                     text_ids *ids)
+{
+    const kino__frame *f = c->f;
+    uint32_t at = kino__node_event(c, node), row = f->row[at], name;
+    bool is_end = kino__node_is_end(c, node);
+    kino__critical_node *slot = kino__vec_add(&p->nodes);
+    if (!slot || !full_name(p, f, at, ids, &name))
         return false;
-    *out = names->of[id] = kino__string_pool_text(&p->texts, kept);
+    int64_t length = is_end ? f->trace->dur[row] : 0;
+    *slot = (kino__critical_node){.rank = f->trace->rank,
+                                  .event = id_of(f, at),
+                                  .ts = kino__sum(f->trace->ts[row], length),
+                                  .node = node,
+                                  .name = name,
+                                  .is_end = is_end,
+                                  .is_blocking = kino__name_flags(c, at) & KINO__NAME_BLOCKING,
+                                  .on_path = on_path};
     return true;
 }
 
@@ -157,8 +215,16 @@ static int64_t number_of_label(const kino__label *label)
     return label->kind == KINO__LABEL_INT ? label->number : KINO_NO_INT;
 }
 
+/* Neighbours on a path are mostly of one track. */
+static const kino__track *track_of(const kino__trace *trace, uint32_t row, uint32_t *hint)
+{
+    if (row - trace->tracks.items[*hint].first >= trace->tracks.items[*hint].count)
+        *hint = kino__trace_track_of(trace, row);
+    return &trace->tracks.items[*hint];
+}
+
 static bool add_part(kino__critical_result *p, const kino__critical *c, const kino__edge *edge,
-                     short_names *names)
+                     text_ids *ids)
 {
     const kino__frame *f = c->f;
     kino__critical_part part = {.rank = f->trace->rank,
@@ -167,18 +233,22 @@ static bool add_part(kino__critical_result *p, const kino__critical *c, const ki
                                 .type = edge->type,
                                 .pid = KINO_NO_INT,
                                 .tid = KINO_NO_INT,
-                                .stream = KINO_NO_INT};
+                                .stream = KINO_NO_INT,
+                                .name = KINO_NO_STRING,
+                                .category = KINO_NO_STRING};
     if (edge->event != KINO_NO_ROW) {
         uint32_t row = f->row[edge->event];
-        const kino__track *track = &f->trace->tracks.items[kino__trace_track_of(f->trace, row)];
+        const kino__track *track = track_of(f->trace, row, &ids->track);
         part.pid = number_of_label(&track->pid);
         part.tid = number_of_label(&track->tid);
         part.stream = c->stream[edge->event];
-        part.category = kino__trace_category_text(f->trace, f->trace->category[row]);
-        if (!short_name(p, f, edge->event, names, &part.name))
+        if (!category_of(p, f->trace, row, ids, &part.category) ||
+            !short_name(p, f, edge->event, ids, &part.name))
             return false;
     }
-    part.bound = bound_of(c, edge, part.name);
+    part.bound = bound_of(
+        c, edge,
+        part.name == KINO_NO_STRING ? KINO__STR("") : kino__string_pool_text(&p->texts, part.name));
     kino__critical_part *slot = kino__vec_add(&p->parts);
     if (slot)
         *slot = part;
@@ -186,24 +256,23 @@ static bool add_part(kino__critical_result *p, const kino__critical *c, const ki
 }
 
 /* Rows of the path, with the numbers they add up to. */
-static bool add_path(kino__critical_result *p, const kino__critical *c, kino__critical_rank *r)
+static bool add_path(kino__critical_result *p, const kino__critical *c, kino__critical_rank *r,
+                     text_ids *ids)
 {
-    uint8_t *is_seen = calloc((size_t)c->f->count + 1, 1);
-    size_t strings = kino__string_pool_count(&c->f->trace->strings);
-    short_names names = {.of = calloc(strings + 1, sizeof *names.of)};
+    uint8_t *is_seen = kino__large_new((size_t)c->f->count + 1, sizeof *is_seen);
     uint32_t node = c->path_start;
-    bool ok = is_seen && names.of && kino__vec_reserve(&p->nodes, c->path.count + 1) &&
+    bool ok = is_seen && kino__vec_reserve(&p->nodes, c->path.count + 1) &&
               kino__vec_reserve(&p->parts, c->path.count);
     for (size_t i = 0; ok && node != KINO__NO_POINT; i++) {
         uint8_t *seen = &is_seen[kino__node_event(c, node)];
         r->path_events += !*seen;
         r->path_nodes++;
         *seen = 1;
-        ok = add_node(p, c, node, true);
+        ok = add_node(p, c, node, true, ids);
         if (!ok || i == c->path.count)
             break;
         const kino__edge *edge = &c->edges.items[c->path.items[i]];
-        ok = add_part(p, c, edge, &names);
+        ok = add_part(p, c, edge, ids);
         if (!ok)
             break;
         const kino__critical_part *part = &p->parts.items[p->parts.count - 1];
@@ -212,16 +281,14 @@ static bool add_path(kino__critical_result *p, const kino__critical *c, kino__cr
         r->bound_time[part->bound] = kino__sum(r->bound_time[part->bound], part->duration);
         node = edge->to;
     }
-    kino__buffer_deinit(&names.buffer);
-    free(names.of);
-    free(is_seen);
+    kino__large_free(is_seen);
     return ok;
 }
 
-static bool add_graph(kino__critical_result *p, const kino__critical *c)
+static bool add_graph(kino__critical_result *p, const kino__critical *c, text_ids *ids)
 {
     for (uint32_t n = 0; n < c->node_count; n++)
-        if (!add_node(p, c, n, false))
+        if (!add_node(p, c, n, false, ids))
             return false;
     for (size_t e = 0; e < c->edges.count; e++) {
         const kino__edge *edge = &c->edges.items[e];
@@ -256,7 +323,11 @@ static bool add_rank(kino__critical_result *p, const kino__critical *c, bool has
         r->type_count[edge->type]++;
         r->type_weight[edge->type] = kino__sum(r->type_weight[edge->type], ns_of(f, edge->weight));
     }
-    return add_path(p, c, r) && (!has_graph || add_graph(p, c));
+    text_ids ids;
+    bool ok = text_ids_init(&ids, f->trace) && add_path(p, c, r, &ids) &&
+              (!has_graph || add_graph(p, c, &ids));
+    text_ids_deinit(&ids);
+    return ok;
 }
 
 /* -- the analysis -- */
@@ -301,6 +372,7 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
 {
     kino__critical_result *p = value;
     kino__string_pool_init(&p->texts, NULL);
+    p->nodes.allocator = p->parts.allocator = p->edges.allocator = &kino__large_allocator;
     const kino__frame *f = kino__frame_of(trace, kino__frame_mode_of(a),
                                           kino__param_bool(a, KINO__CRITICAL_LAST_STEP), a->pool);
     texts loads = {0};
@@ -311,26 +383,38 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     return ok ? KINO_OK : kino__fail_nomem(err);
 }
 
-#define APPEND(into, from)                                                                         \
-    (kino__vec_reserve((into), (from)->count) &&                                                   \
-     (memcpy((into)->items + (into)->count, (from)->items, (from)->count * sizeof *(into)->items), \
-      (into)->count += (from)->count, true))
+/* Numbers of texts that were `more`'s. */
+static bool renumber(kino__critical_result *p, const kino__critical_result *more, size_t nodes,
+                     size_t parts)
+{
+    size_t count = kino__string_pool_count(&more->texts);
+    uint32_t *ids = malloc((count + 1) * sizeof *ids);
+    bool ok = ids != NULL;
+    for (kino_strid id = 0; ok && id < count; id++) {
+        ids[id] = kino__string_pool_add(&p->texts, kino__string_pool_text(&more->texts, id));
+        ok = ids[id] != KINO_NO_STRING;
+    }
+    for (size_t i = nodes; ok && i < p->nodes.count; i++)
+        if (p->nodes.items[i].name != KINO_NO_STRING)
+            p->nodes.items[i].name = ids[p->nodes.items[i].name];
+    for (size_t i = parts; ok && i < p->parts.count; i++) {
+        kino__critical_part *part = &p->parts.items[i];
+        part->name = part->name == KINO_NO_STRING ? part->name : ids[part->name];
+        part->category = part->category == KINO_NO_STRING ? part->category : ids[part->category];
+    }
+    free(ids);
+    return ok;
+}
 
 static kino_status merge(const kino__analysis *a, void *into, void *from, kino_error *err)
 {
     (void)a;
     kino__critical_result *p = into, *more = from;
-    size_t before = p->parts.count;
-    bool ok = (more->ranks.count == 0 || APPEND(&p->ranks, &more->ranks)) &&
-              (more->nodes.count == 0 || APPEND(&p->nodes, &more->nodes)) &&
-              (more->edges.count == 0 || APPEND(&p->edges, &more->edges)) &&
-              (more->parts.count == 0 || APPEND(&p->parts, &more->parts));
-    for (size_t i = before; ok && i < p->parts.count; i++) {
-        kino_str *name = &p->parts.items[i].name;
-        kino_strid id = kino__string_pool_add(&p->texts, *name);
-        ok = id != KINO_NO_STRING;
-        *name = ok ? kino__string_pool_text(&p->texts, id) : KINO__STR("");
-    }
+    size_t nodes = p->nodes.count, parts = p->parts.count;
+    bool ok = kino__vec_append(&p->ranks, &more->ranks) &&
+              kino__vec_append(&p->nodes, &more->nodes) &&
+              kino__vec_append(&p->edges, &more->edges) &&
+              kino__vec_append(&p->parts, &more->parts) && renumber(p, more, nodes, parts);
     p->missing += more->missing;
     p->whole += more->whole;
     p->is_cut |= more->is_cut;
@@ -359,11 +443,14 @@ static void pack_rank(kino__pack *pack, kino__critical_rank *r)
 
 static void pack_node(kino__pack *pack, kino__critical_node *n)
 {
-    int64_t *values[] = {&n->rank,   &n->node,        &n->event,  &n->ts,
-                         &n->is_end, &n->is_blocking, &n->on_path};
+    int64_t *values[] = {&n->rank, &n->event, &n->ts};
+    bool *claims[] = {&n->is_end, &n->is_blocking, &n->on_path};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         kino__pack_int(pack, values[i]);
-    kino__pack_str(pack, &n->name);
+    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++)
+        kino__pack_bool(pack, claims[i]);
+    kino__pack_u32(pack, &n->node);
+    kino__pack_u32(pack, &n->name);
 }
 
 static void pack_edge(kino__pack *pack, kino__critical_edge *e)
@@ -377,20 +464,26 @@ static void pack_edge(kino__pack *pack, kino__critical_edge *e)
 
 static void pack_part(kino__pack *pack, kino__critical_part *part)
 {
-    int64_t *values[] = {&part->rank,  &part->event, &part->duration, &part->type,
-                         &part->bound, &part->pid,   &part->tid,      &part->stream};
+    int64_t *values[] = {&part->rank, &part->event, &part->duration,
+                         &part->pid,  &part->tid,   &part->stream};
+    uint32_t *numbers[] = {&part->name, &part->category, &part->type, &part->bound};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         kino__pack_int(pack, values[i]);
-    kino__pack_str(pack, &part->name);
-    kino__pack_str(pack, &part->category);
-    if (part->type < 0 || part->type >= KINO__EDGE_TYPES || part->bound < 0 ||
-        part->bound >= KINO__BOUNDS)
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        kino__pack_u32(pack, numbers[i]);
+    if (part->type >= KINO__EDGE_TYPES || part->bound >= KINO__BOUNDS)
         pack->is_damaged = true;
+}
+
+static bool is_text(const kino__critical_result *p, uint32_t id)
+{
+    return id == KINO_NO_STRING || id < kino__string_pool_count(&p->texts);
 }
 
 static void pack(kino__pack *pack, void *value)
 {
     kino__critical_result *p = value;
+    kino__pack_pool(pack, &p->texts);
     KINO__PACK_VEC(pack, &p->ranks, pack_rank);
     KINO__PACK_VEC(pack, &p->nodes, pack_node);
     KINO__PACK_VEC(pack, &p->edges, pack_edge);
@@ -398,6 +491,11 @@ static void pack(kino__pack *pack, void *value)
     kino__pack_int(pack, &p->missing);
     kino__pack_int(pack, &p->whole);
     kino__pack_bool(pack, &p->is_cut);
+    for (size_t i = 0; i < p->nodes.count; i++)
+        pack->is_damaged |= !is_text(p, p->nodes.items[i].name);
+    for (size_t i = 0; i < p->parts.count; i++)
+        pack->is_damaged |=
+            !is_text(p, p->parts.items[i].name) || !is_text(p, p->parts.items[i].category);
 }
 
 const kino__analysis_def kino__analysis_critical_path = {

@@ -4,9 +4,8 @@
  * the stream of the record; it holds up what is launched next on the stream that waits. Which
  * launches these are is found by one walk over all launches, records and waits in order of time,
  * forwards and backwards. */
-#include <stdlib.h>
-
 #include "analysis/critical_path_internal.h"
+#include "analysis/large.h"
 #include "analysis/queue.h"
 #include "store/args.h"
 
@@ -42,10 +41,10 @@ static bool find_first_work(device *d)
     kino__queue q;
     if (!kino__queue_make(f, &q))
         return false;
-    uint32_t *segment = calloc((size_t)f->count + 1, sizeof *segment);
-    uint32_t *put = calloc((size_t)f->count + 1, sizeof *put);
-    uint8_t *was_empty = calloc((size_t)f->count + 1, 1);
-    d->is_first = calloc((size_t)f->count + 1, 1);
+    uint32_t *segment = kino__large_new((size_t)f->count + 1, sizeof *segment);
+    uint32_t *put = kino__large_new((size_t)f->count + 1, sizeof *put);
+    uint8_t *was_empty = kino__large_new((size_t)f->count + 1, sizeof *was_empty);
+    d->is_first = kino__large_new((size_t)f->count + 1, sizeof *d->is_first);
     bool ok = segment && put && was_empty && d->is_first;
     uint32_t now = 1;
     for (size_t i = 0; ok && i < q.points.count; i++) {
@@ -64,9 +63,9 @@ static bool find_first_work(device *d)
         }
         put[launch]++;
     }
-    free(segment);
-    free(put);
-    free(was_empty);
+    kino__large_free(segment);
+    kino__large_free(put);
+    kino__large_free(was_empty);
     kino__queue_deinit(&q);
     return ok;
 }
@@ -176,8 +175,8 @@ static bool see_backwards(device *d, uint32_t at)
 static bool match_launches(device *d)
 {
     const kino__frame *f = d->c->f;
-    uint32_t *order = malloc(((size_t)f->count + 1) * sizeof *order);
-    int64_t *times = malloc(((size_t)f->count + 1) * sizeof *times);
+    uint32_t *order = kino__large_new((size_t)f->count + 1, sizeof *order);
+    int64_t *times = kino__large_new((size_t)f->count + 1, sizeof *times);
     bool ok = order && times;
     size_t count = 0;
     for (uint32_t at = 0; ok && at < f->count; at++) {
@@ -192,8 +191,8 @@ static bool match_launches(device *d)
         ok = see_forwards(d, order[i]);
     for (size_t i = count; ok && i-- > 0;)
         ok = see_backwards(d, order[i]);
-    free(order);
-    free(times);
+    kino__large_free(order);
+    kino__large_free(times);
     return ok;
 }
 
@@ -344,8 +343,8 @@ static bool add_rows(device *d)
 {
     const kino__critical *c = d->c;
     const kino__frame *f = c->f;
-    uint32_t *order = malloc(((size_t)c->event_count + 1) * sizeof *order);
-    int64_t *times = malloc(((size_t)c->event_count + 1) * sizeof *times);
+    uint32_t *order = kino__large_new((size_t)c->event_count + 1, sizeof *order);
+    int64_t *times = kino__large_new((size_t)c->event_count + 1, sizeof *times);
     bool ok = order && times;
     size_t count = 0;
     for (uint32_t i = 0; ok && i < c->event_count; i++) {
@@ -361,8 +360,8 @@ static bool add_rows(device *d)
     ok = ok && kino__sort_by_time(times, order, count);
     for (size_t i = 0; ok && i < count; i++)
         ok = add_row(d, order[i]);
-    free(order);
-    free(times);
+    kino__large_free(order);
+    kino__large_free(times);
     return ok;
 }
 
@@ -377,7 +376,7 @@ bool kino__critical_device(kino__critical *c)
     bool ok = find_first_work(&d) && find_waits(&d) && add_rows(&d);
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         kino__map_deinit(maps[i]);
-    free(d.is_first);
+    kino__large_free(d.is_first);
     kino__vec_deinit(&d.last);
     kino__vec_deinit(&d.record_keys);
     return ok;

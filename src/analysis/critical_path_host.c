@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/critical_path_internal.h"
+#include "analysis/large.h"
 
 /* -- the runtime's lock -- */
 
@@ -206,9 +207,9 @@ typedef struct lanes {
 static void lanes_deinit(lanes *l)
 {
     free(l->lane_of_track);
-    free(l->track_of);
+    kino__large_free(l->track_of);
     free(l->first);
-    free(l->events);
+    kino__large_free(l->events);
     free(l->is_device);
 }
 
@@ -216,7 +217,7 @@ static bool lanes_init(lanes *l, const kino__critical *c)
 {
     const kino__trace *trace = c->f->trace;
     size_t count = trace->tracks.count;
-    l->track_of = malloc(((size_t)c->event_count + 1) * sizeof *l->track_of);
+    l->track_of = kino__large_new((size_t)c->event_count + 1, sizeof *l->track_of);
     for (uint32_t i = 0, hint = 0; l->track_of && i < c->event_count; i++) {
         uint32_t row = c->f->row[c->events[i]];
         if (row - trace->tracks.items[hint].first >= trace->tracks.items[hint].count)
@@ -226,7 +227,7 @@ static bool lanes_init(lanes *l, const kino__critical *c)
     l->lane_of_track = l->track_of ? number_lanes(c, l->track_of) : NULL;
     l->first = calloc(count + 2, sizeof *l->first);
     l->is_device = calloc(count + 1, 1);
-    l->events = malloc(((size_t)c->event_count + 1) * sizeof *l->events);
+    l->events = kino__large_new((size_t)c->event_count + 1, sizeof *l->events);
     if (!l->lane_of_track || !l->first || !l->is_device || !l->events)
         return false;
     for (uint32_t i = 0; i < c->event_count; i++) {
@@ -244,8 +245,8 @@ static bool lanes_init(lanes *l, const kino__critical *c)
 bool kino__critical_host(kino__critical *c)
 {
     lanes l = {0};
-    uint64_t *marks = malloc((2 * (size_t)c->event_count + 1) * sizeof *marks);
-    uint32_t *stack = malloc(((size_t)c->event_count + 1) * sizeof *stack);
+    uint64_t *marks = kino__large_new(2 * (size_t)c->event_count + 1, sizeof *marks);
+    uint32_t *stack = kino__large_new((size_t)c->event_count + 1, sizeof *stack);
     bool ok = marks && stack && kino__vec_reserve(&c->edges, (size_t)c->node_count * 5 / 4) &&
               add_lock_edges(c) && lanes_init(&l, c);
     for (size_t n = 0; ok && n < c->f->trace->tracks.count; n++) {
@@ -256,7 +257,7 @@ bool kino__critical_host(kino__critical *c)
              walk_lane(c, marks, 2 * count, stack);
     }
     lanes_deinit(&l);
-    free(marks);
-    free(stack);
+    kino__large_free(marks);
+    kino__large_free(stack);
     return ok;
 }

@@ -2,68 +2,48 @@
 #include <stdlib.h>
 
 #include "analysis/critical_path_internal.h"
+#include "analysis/large.h"
 #include "analysis/launch.h"
 #include "store/args.h"
 
 /* -- names -- */
-
-static bool is_one_of(kino_str name, const char *const *list)
-{
-    for (; *list; list++)
-        if (kino__str_is(name, *list))
-            return true;
-    return false;
-}
 
 static bool contains(kino_str text, kino_str part)
 {
     return part.size && memmem(text.data, text.size, part.data, part.size);
 }
 
-/* HTA's list of launches; the default goes by the table of all. */
-static const char *const hta_launches[] = {"cudaLaunchKernel",
-                                           "cudaLaunchKernelExC",
-                                           "cuLaunchKernel",
-                                           "cuLaunchKernelEx",
-                                           "cudaMemcpyAsync",
-                                           "cudaMemsetAsync",
-                                           "runFunction - job_prep_and_submit_for_execution",
-                                           "hipLaunchKernel",
-                                           "hipExtModuleLaunchKernel",
-                                           "hipMemsetAsync",
-                                           "hipMemcpyAsync",
-                                           "hipMemcpyWithStream",
-                                           NULL};
-static const char *const locks[] = {"cudaHostAlloc", "cudaLaunchKernel", "cudaMemcpyAsync", NULL};
-static const char *const blocking[] = {"cudaDeviceSynchronize",
-                                       "cudaStreamSynchronize",
-                                       "cudaEventQuery",
-                                       "cudaEventSynchronize",
-                                       "cudaMemcpy",
-                                       "cudaMemcpyAsync",
-                                       NULL};
 static const char *const sync_names[] = {[KINO__SYNC_STREAM_WAIT] = "Stream Wait Event",
                                          [KINO__SYNC_EVENT] = "Event Sync",
                                          [KINO__SYNC_STREAM] = "Stream Sync",
-                                         [KINO__SYNC_CONTEXT] = "Context Sync",
-                                         [KINO__SYNC_RECORD] = "cudaEventRecord",
-                                         [KINO__SYNC_WAIT] = "cudaStreamWaitEvent"};
+                                         [KINO__SYNC_CONTEXT] = "Context Sync"};
 
-static uint8_t flags_of(const kino__critical *c, kino_str name)
+static uint8_t flags_of(const kino__critical *c, kino_str name, unsigned marks)
 {
     unsigned flags = contains(name, c->request.annotation) ? KINO__NAME_MATCH : 0;
     for (size_t i = 0; i < c->request.load_count; i++)
         if (contains(name, c->request.loads[i]))
             flags |= KINO__NAME_LOAD;
+    /* HTA has its own list of launches; the default goes by what a call launches. */
     bool is_launch = c->f->mode == KINO__FRAME_DEFAULT
                          ? kino__launch_kind_of(name) != KINO__LAUNCH_NONE
-                         : is_one_of(name, hta_launches);
+                         : marks & KINO__CALL_QUEUE;
     flags |= is_launch ? KINO__NAME_LAUNCH : 0;
-    flags |= is_one_of(name, locks) ? KINO__NAME_LOCK : 0;
-    flags |= is_one_of(name, blocking) ? KINO__NAME_BLOCKING : 0;
+    flags |= marks & KINO__CALL_LOCK ? KINO__NAME_LOCK : 0;
+    flags |= marks & KINO__CALL_BLOCKING ? KINO__NAME_BLOCKING : 0;
     flags |= contains(name, KINO__STR("forward")) ? KINO__NAME_FORWARD : 0;
     flags |= contains(name, KINO__STR("autograd")) ? KINO__NAME_AUTOGRAD : 0;
     return (uint8_t)flags;
+}
+
+static uint8_t sync_of(kino_str name, unsigned marks)
+{
+    for (size_t s = 1; s < sizeof sync_names / sizeof *sync_names; s++)
+        if (kino__str_is(name, sync_names[s]))
+            return (uint8_t)s;
+    return marks & KINO__CALL_RECORD ? KINO__SYNC_RECORD
+           : marks & KINO__CALL_WAIT ? KINO__SYNC_WAIT
+                                     : KINO__SYNC_NONE;
 }
 
 static bool read_names(kino__critical *c)
@@ -75,11 +55,23 @@ static bool read_names(kino__critical *c)
         return false;
     for (kino_strid id = 0; id < count; id++) {
         kino_str name = kino__trace_string(c->f->trace, id);
-        c->name_flags[id] = flags_of(c, name);
-        for (size_t s = 1; s < sizeof sync_names / sizeof *sync_names; s++)
-            if (kino__str_is(name, sync_names[s]))
-                c->sync_names[id] = (uint8_t)s;
+        unsigned marks = kino__call_marks(name);
+        c->name_flags[id] = flags_of(c, name, marks);
+        c->sync_names[id] = sync_of(name, marks);
     }
+    return true;
+}
+
+/* The stream of one record: from its text, where that is at hand; the whole column costs more. */
+static bool read_stream(const kino__trace *trace, uint32_t row, kino__text_cursor *cursor,
+                        int64_t *out)
+{
+    bool is_plain = !trace->source && trace->compression.size == 0;
+    const int64_t *column = is_plain ? NULL : kino__args_int_column(trace, "stream");
+    if (!is_plain && !column)
+        return false;
+    *out = column ? column[row] : kino__args_int(kino__args_text(trace, row, cursor), "stream");
+    *out = *out == KINO_NO_INT ? -1 : *out;
     return true;
 }
 
@@ -87,18 +79,19 @@ static bool read_names(kino__critical *c)
 static bool read_streams(kino__critical *c)
 {
     const kino__frame *f = c->f;
-    const int64_t *arg =
-        f->mode == KINO__FRAME_DEFAULT ? kino__args_int_column(f->trace, "stream") : NULL;
-    c->stream = calloc((size_t)f->count + 1, sizeof *c->stream);
-    if (!c->stream || (f->mode == KINO__FRAME_DEFAULT && !arg))
+    const kino__trace *trace = f->trace;
+    kino__text_cursor cursor;
+    c->stream = kino__large_new((size_t)f->count + 1, sizeof *c->stream);
+    if (!c->stream)
         return false;
-    for (uint32_t at = 0; at < f->count; at++) {
-        uint32_t row = f->row[at];
-        c->stream[at] = f->stream[at];
-        if (arg && kino__category_kind(f->trace->category[row]) == KINO__KIND_SYNC)
-            c->stream[at] = arg[row] == KINO_NO_INT ? -1 : arg[row];
-    }
-    return true;
+    memcpy(c->stream, f->stream, f->count * sizeof *c->stream);
+    kino__text_cursor_init(&cursor, trace->text);
+    bool ok = true;
+    for (uint32_t at = 0; ok && f->mode == KINO__FRAME_DEFAULT && at < f->count; at++)
+        if (kino__category_kind(trace->category[f->row[at]]) == KINO__KIND_SYNC)
+            ok = read_stream(trace, f->row[at], &cursor, &c->stream[at]);
+    kino__text_cursor_deinit(&cursor);
+    return ok;
 }
 
 /* -- the region -- */
@@ -149,8 +142,8 @@ static bool is_inside(const kino__critical *c, uint32_t at)
 static bool find_events(kino__critical *c)
 {
     const kino__frame *f = c->f;
-    uint8_t *is_taken = calloc((size_t)f->count + 1, 1);
-    c->events = calloc((size_t)f->count + 1, sizeof *c->events);
+    uint8_t *is_taken = kino__large_new((size_t)f->count + 1, sizeof *is_taken);
+    c->events = kino__large_new((size_t)f->count + 1, sizeof *c->events);
     bool ok = is_taken && c->events;
     for (uint32_t at = 0; ok && at < f->count; at++) {
         bool is_in = is_inside(c, at);
@@ -176,7 +169,7 @@ static bool find_events(kino__critical *c)
     if (!is_sorted)
         qsort_r(c->events, c->event_count, sizeof *c->events, compare_numbers,
                 (void *)(uintptr_t)f);
-    free(is_taken);
+    kino__large_free(is_taken);
     return ok;
 }
 
@@ -201,9 +194,9 @@ static bool make_nodes(kino__critical *c)
 {
     const kino__frame *f = c->f;
     size_t places = 2 * (size_t)f->count + 2, most = 2 * (size_t)c->event_count + 1;
-    c->node = malloc(places * sizeof *c->node);
-    c->node_event = calloc(most, sizeof *c->node_event);
-    c->node_ts = calloc(most, sizeof *c->node_ts);
+    c->node = kino__large_new(places, sizeof *c->node);
+    c->node_event = kino__large_new(most, sizeof *c->node_event);
+    c->node_ts = kino__large_new(most, sizeof *c->node_ts);
     if (!c->node || !c->node_event || !c->node_ts)
         return false;
     memset(c->node, 0xff, places * sizeof *c->node);
@@ -247,8 +240,8 @@ bool kino__sort_by_time(int64_t *keys, uint32_t *values, size_t count)
     if (is_sorted)
         return true;
     uint64_t range = (uint64_t)most - (uint64_t)least;
-    int64_t *other_keys = malloc(count * sizeof *keys);
-    uint32_t *other_values = malloc(count * sizeof *values);
+    int64_t *other_keys = kino__large_new(count, sizeof *keys);
+    uint32_t *other_values = kino__large_new(count, sizeof *values);
     size_t *places = malloc(BUCKETS * sizeof *places);
     bool ok = other_keys && other_values && places;
     for (unsigned shift = 0; ok && shift < 64 && range >> shift; shift += BITS) {
@@ -268,8 +261,8 @@ bool kino__sort_by_time(int64_t *keys, uint32_t *values, size_t count)
         memcpy(keys, other_keys, count * sizeof *keys);
         memcpy(values, other_values, count * sizeof *values);
     }
-    free(other_keys);
-    free(other_values);
+    kino__large_free(other_keys);
+    kino__large_free(other_values);
     free(places);
     return ok;
 }
@@ -290,6 +283,7 @@ bool kino__critical_make(kino__critical *c, const kino__frame *f,
                          const kino__critical_request *request)
 {
     *c = (kino__critical){.f = f, .request = *request, .path_start = KINO__NO_POINT};
+    c->edges.allocator = c->path.allocator = &kino__large_allocator;
     return kino__critical_region(c) && kino__critical_host(c) && kino__critical_device(c) &&
            kino__critical_search(c);
 }
@@ -298,11 +292,11 @@ void kino__critical_deinit(kino__critical *c)
 {
     free(c->name_flags);
     free(c->sync_names);
-    free(c->stream);
-    free(c->events);
-    free(c->node);
-    free(c->node_event);
-    free(c->node_ts);
+    kino__large_free(c->stream);
+    kino__large_free(c->events);
+    kino__large_free(c->node);
+    kino__large_free(c->node_event);
+    kino__large_free(c->node_ts);
     kino__vec_deinit(&c->edges);
     kino__vec_deinit(&c->path);
 }

@@ -36,9 +36,11 @@ typedef struct kino__critical_rank {
     int64_t bound_count[KINO__BOUNDS], bound_time[KINO__BOUNDS];
 } kino__critical_rank;
 
+/* Names are numbers of texts; KINO_NO_STRING: none. */
 typedef struct kino__critical_node {
-    int64_t rank, node, event, ts, is_end, is_blocking, on_path;
-    kino_str name;
+    int64_t rank, event, ts;
+    uint32_t node, name;
+    bool is_end, is_blocking, on_path;
 } kino__critical_node;
 
 typedef struct kino__critical_edge {
@@ -46,9 +48,10 @@ typedef struct kino__critical_edge {
 } kino__critical_edge;
 
 typedef struct kino__critical_part {
-    int64_t rank, event, duration, type, bound;
+    int64_t rank, event, duration;
     int64_t pid, tid, stream;
-    kino_str name, category; /* the name as HTA shortens it, in texts */
+    uint32_t name, category; /* the name as HTA shortens it */
+    uint32_t type, bound;
 } kino__critical_part;
 
 typedef struct kino__critical_result {

@@ -4,9 +4,8 @@
  * those whose last predecessor was seen); each node keeps the best edge into it. Of equal ones the
  * edge that was made first wins, and of equal ends the first in this order, so that the answer is
  * always the same. Linear in nodes and edges. */
-#include <stdlib.h>
-
 #include "analysis/critical_path_internal.h"
+#include "analysis/large.h"
 
 typedef struct search {
     kino__critical *c;
@@ -36,7 +35,7 @@ static bool join_doubles(search *s)
 {
     kino__edges *edges = &s->c->edges;
     uint32_t nodes = s->c->node_count;
-    uint32_t *seen = malloc(((size_t)nodes + 1) * sizeof *seen);
+    uint32_t *seen = kino__large_new((size_t)nodes + 1, sizeof *seen);
     if (!seen)
         return false;
     memset(seen, 0xff, (size_t)nodes * sizeof *seen);
@@ -55,7 +54,7 @@ static bool join_doubles(search *s)
             }
         }
     }
-    free(seen);
+    kino__large_free(seen);
     size_t count = 0;
     for (size_t e = 0; has_doubles && e < edges->count; e++)
         if (edges->items[e].from != KINO__NO_POINT)
@@ -162,13 +161,13 @@ bool kino__critical_search(kino__critical *c)
 {
     size_t nodes = (size_t)c->node_count + 2;
     search s = {.c = c,
-                .first = calloc(nodes, sizeof *s.first),
-                .from = malloc((c->edges.count + 1) * sizeof *s.from),
-                .waits = calloc(nodes, sizeof *s.waits),
-                .order = malloc(nodes * sizeof *s.order),
-                .distance = calloc(nodes, sizeof *s.distance),
-                .best = malloc(nodes * sizeof *s.best),
-                .is_in = calloc(nodes, 1)};
+                .first = kino__large_new(nodes, sizeof *s.first),
+                .from = kino__large_new(c->edges.count + 1, sizeof *s.from),
+                .waits = kino__large_new(nodes, sizeof *s.waits),
+                .order = kino__large_new(nodes, sizeof *s.order),
+                .distance = kino__large_new(nodes, sizeof *s.distance),
+                .best = kino__large_new(nodes, sizeof *s.best),
+                .is_in = kino__large_new(nodes, sizeof *s.is_in)};
     bool ok = s.first && s.from && s.waits && s.order && s.distance && s.best && s.is_in;
     if (ok) {
         memset(s.best, 0xff, nodes * sizeof *s.best);
@@ -181,12 +180,12 @@ bool kino__critical_search(kino__critical *c)
     c->in_cycle = c->in_graph - count;
     ok = ok && keep_path(&s, count);
     c->is_ok = ok && c->in_cycle == 0 && !has_odd_sync(c);
-    free(s.first);
-    free(s.from);
-    free(s.waits);
-    free(s.order);
-    free(s.distance);
-    free(s.best);
-    free(s.is_in);
+    kino__large_free(s.first);
+    kino__large_free(s.from);
+    kino__large_free(s.waits);
+    kino__large_free(s.order);
+    kino__large_free(s.distance);
+    kino__large_free(s.best);
+    kino__large_free(s.is_in);
     return ok;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "analysis/critical_path_internal.h"
+#include "analysis/large.h"
 
 static int64_t length_of(const kino__frame *f, uint32_t at)
 {
@@ -47,15 +48,47 @@ static int compare_ends(const void *a, const void *b, void *context)
     return nx > ny ? -1 : nx < ny;
 }
 
-static void sort_unless_sorted(const kino__frame *f, uint32_t *events, size_t count,
-                               int (*compare)(const void *, const void *, void *))
+typedef int (*comparison)(const void *a, const void *b, void *frame);
+
+static bool is_sorted(const kino__frame *f, const uint32_t *events, size_t count,
+                      comparison compare)
 {
-    for (size_t i = 1; i < count; i++) {
-        if (compare(&events[i - 1], &events[i], (void *)(uintptr_t)f) <= 0)
-            continue;
+    for (size_t i = 1; i < count; i++)
+        if (compare(&events[i - 1], &events[i], (void *)(uintptr_t)f) > 0)
+            return false;
+    return true;
+}
+
+static void sort_unless_sorted(const kino__frame *f, uint32_t *events, size_t count,
+                               comparison compare)
+{
+    if (!is_sorted(f, events, count, compare))
         qsort_r(events, count, sizeof *events, compare, (void *)(uintptr_t)f);
-        return;
+}
+
+/* Stable, by the row in the store or by start. */
+static bool sort_by(const kino__frame *f, uint32_t *events, size_t count, bool is_row)
+{
+    int64_t *keys = kino__large_new(count, sizeof *keys);
+    for (size_t i = 0; i < count && keys; i++)
+        keys[i] = is_row ? (int64_t)f->row[events[i]] : f->ts[events[i]];
+    bool ok = keys && kino__sort_by_time(keys, events, count);
+    kino__large_free(keys);
+    return ok;
+}
+
+/* The store has the rows of a thread in this very order, so its row numbers sort them; threads that
+ * were joined are then sorted by start too. What is left are times that were rounded. */
+static bool sort_starts(const kino__frame *f, uint32_t *events, size_t count)
+{
+    for (int is_row = 1; is_row >= 0; is_row--) {
+        if (is_sorted(f, events, count, compare_starts))
+            return true;
+        if (!sort_by(f, events, count, is_row))
+            return false;
     }
+    sort_unless_sorted(f, events, count, compare_starts);
+    return true;
 }
 
 /* Ends, but of events without length, in the order in which well nested events end, which is nearly
@@ -86,12 +119,11 @@ static bool is_start_first(const kino__frame *f, uint32_t start, uint32_t end)
 
 bool kino__call_stack_marks(const kino__frame *f, uint32_t *events, size_t count, uint64_t *out)
 {
-    uint32_t *ends = malloc((count + 1) * sizeof *ends);
-    uint32_t *stack = malloc((count + 1) * sizeof *stack);
-    bool ok = ends && stack;
+    uint32_t *ends = kino__large_new(count + 1, sizeof *ends);
+    uint32_t *stack = kino__large_new(count + 1, sizeof *stack);
+    bool ok = ends && stack && sort_starts(f, events, count);
     size_t end_count = 0;
     if (ok) {
-        sort_unless_sorted(f, events, count, compare_starts);
         end_count = guess_ends(f, events, count, ends, stack);
         sort_unless_sorted(f, ends, end_count, compare_ends);
     }
@@ -110,7 +142,7 @@ bool kino__call_stack_marks(const kino__frame *f, uint32_t *events, size_t count
         else
             stack[open++] = event;
     }
-    free(ends);
-    free(stack);
+    kino__large_free(ends);
+    kino__large_free(stack);
     return ok;
 }

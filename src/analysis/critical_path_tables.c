@@ -1,7 +1,9 @@
 /* critical_path_tables.c - the tables of critical-path. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "analysis/critical_path_result.h"
+#include "analysis/large.h"
 #include "base/error.h"
 
 static const char *const type_names[KINO__EDGE_TYPES] = {
@@ -149,58 +151,139 @@ static void add_rank(kino_result *result, const kino__critical_rank *r)
     kino__table_add_int(graph, r->is_ok);
 }
 
-static void add_path_node(kino__table *table, const kino__critical_node *n)
+/* -- long tables: rows at once, each text once, a thread for each table -- */
+
+typedef struct filling {
+    const kino__critical_result *p;
+    kino_result *result;
+    kino_cell *texts; /* by number, in the arena of the result */
+    kino_cell types[KINO__EDGE_TYPES], bounds[KINO__BOUNDS];
+    bool has_failed[3]; /* by job */
+} filling;
+
+static bool filling_init(filling *fill, const kino__critical_result *p, kino_result *result)
 {
-    kino__table_add_int(table, n->rank);
-    kino__table_add_int(table, n->node);
-    kino__table_add_int(table, n->event);
-    kino__table_add_text(table, n->name);
-    kino__table_add_int(table, !n->is_end);
-    kino__table_add_int(table, n->ts);
+    size_t count = kino__string_pool_count(&p->texts);
+    *fill = (filling){.p = p, .result = result, .texts = malloc((count + 1) * sizeof *fill->texts)};
+    for (kino_strid id = 0; id < count && fill->texts; id++) {
+        kino_str copy = kino__arena_copy(&result->arena, kino__string_pool_text(&p->texts, id));
+        fill->texts[id] = kino__cell_text(copy);
+        result->failed |= !copy.data;
+    }
+    for (int t = 0; t < KINO__EDGE_TYPES; t++)
+        fill->types[t] = kino__cell_text(kino__str_from(type_names[t]));
+    for (int b = 0; b < KINO__BOUNDS; b++)
+        fill->bounds[b] = kino__cell_text(kino__str_from(bound_names[b]));
+    return fill->texts != NULL;
 }
 
-static void add_graph_node(kino__table *table, const kino__critical_node *n)
+static kino_cell text(const filling *fill, uint32_t id)
 {
-    kino__table_add_int(table, n->rank);
-    kino__table_add_int(table, n->node);
-    kino__table_add_int(table, n->event);
-    kino__table_add_int(table, n->ts);
-    kino__table_add_int(table, !n->is_end);
-    kino__table_add_int(table, n->is_blocking);
+    return id == KINO_NO_STRING ? kino__cell_null() : fill->texts[id];
 }
 
-static void add_text_or_null(kino__table *table, kino_str text)
+static kino_cell number(int64_t value)
 {
-    if (text.size)
-        kino__table_add_text(table, text);
-    else
-        kino__table_add_null(table);
+    return value == KINO_NO_INT ? kino__cell_null() : kino__cell_int(value);
 }
 
-static void add_part(kino_result *result, const kino__critical_part *part)
+static bool add_row(kino__table *table, const kino_cell *cells, size_t count)
 {
-    kino__table *table = kino__analysis_table(result, T_BREAKDOWN);
-    kino__table_add_int(table, part->rank);
-    kino__table_add_int(table, part->event);
-    kino__table_add_int(table, part->duration);
-    add_text(table, type_names[part->type]);
-    add_text_or_null(table, part->name);
-    add_text_or_null(table, part->category);
-    kino__table_add_int(table, part->pid);
-    kino__table_add_int(table, part->tid);
-    kino__table_add_int(table, part->stream);
-    add_text(table, bound_names[part->bound]);
+    if (!kino__vec_reserve(&table->cells, count))
+        return false;
+    memcpy(table->cells.items + table->cells.count, cells, count * sizeof *cells);
+    table->cells.count += count;
+    return true;
 }
 
-static void add_edge(kino_result *result, const kino__critical_edge *edge)
+#define ADD_ROW(table, ...)                                                                        \
+    add_row(table, (const kino_cell[]){__VA_ARGS__},                                               \
+            sizeof((const kino_cell[]){__VA_ARGS__}) / sizeof(kino_cell))
+
+static bool add_nodes(const filling *fill, kino__table *path, kino__table *nodes)
 {
-    kino__table *table = kino__analysis_table(result, T_EDGES);
-    kino__table_add_int(table, edge->rank);
-    kino__table_add_int(table, edge->from);
-    kino__table_add_int(table, edge->to);
-    add_text(table, type_names[edge->type]);
-    kino__table_add_int(table, edge->weight);
-    kino__table_add_int(table, edge->event);
+    bool ok = true;
+    for (size_t i = 0; ok && i < fill->p->nodes.count; i++) {
+        const kino__critical_node *n = &fill->p->nodes.items[i];
+        kino_cell name =
+            n->name == KINO_NO_STRING ? kino__cell_text(KINO__STR("")) : fill->texts[n->name];
+        if (n->on_path)
+            ok = ADD_ROW(path, number(n->rank), kino__cell_int(n->node), number(n->event), name,
+                         kino__cell_int(!n->is_end), number(n->ts));
+        else
+            ok = ADD_ROW(nodes, number(n->rank), kino__cell_int(n->node), number(n->event),
+                         number(n->ts), kino__cell_int(!n->is_end), kino__cell_int(n->is_blocking));
+    }
+    return ok;
+}
+
+static bool add_parts(const filling *fill, kino__table *table)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < fill->p->parts.count; i++) {
+        const kino__critical_part *part = &fill->p->parts.items[i];
+        ok = ADD_ROW(table, number(part->rank), number(part->event), number(part->duration),
+                     fill->types[part->type], text(fill, part->name), text(fill, part->category),
+                     number(part->pid), number(part->tid), number(part->stream),
+                     fill->bounds[part->bound]);
+    }
+    return ok;
+}
+
+static bool add_edges(const filling *fill, kino__table *table)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < fill->p->edges.count; i++) {
+        const kino__critical_edge *edge = &fill->p->edges.items[i];
+        ok = ADD_ROW(table, number(edge->rank), number(edge->from), number(edge->to),
+                     fill->types[edge->type], number(edge->weight), number(edge->event));
+    }
+    return ok;
+}
+
+/* Paths may have a million rows: room at once, where there is some. */
+static kino__table *expect_rows(kino_result *result, size_t index, size_t rows)
+{
+    kino__table *table = kino__analysis_table(result, index);
+    if (table) {
+        table->cells.allocator = &kino__large_allocator;
+        (void)kino__vec_reserve(&table->cells, rows * table->column_count);
+    }
+    return table;
+}
+
+static void fill_table(void *context, unsigned worker, size_t job)
+{
+    (void)worker;
+    filling *fill = context;
+    const kino__critical_result *p = fill->p;
+    kino__table *table = NULL, *nodes = NULL;
+    bool ok = false;
+    switch (job) {
+    case 0:
+        table = expect_rows(fill->result, T_BREAKDOWN, p->parts.count);
+        ok = table && add_parts(fill, table);
+        break;
+    case 1:
+        table = expect_rows(fill->result, T_PATH, p->parts.count + p->ranks.count);
+        nodes = expect_rows(fill->result, T_NODES, 0);
+        ok = table && nodes && add_nodes(fill, table, nodes);
+        break;
+    default:
+        table = expect_rows(fill->result, T_EDGES, p->edges.count);
+        ok = table && add_edges(fill, table);
+    }
+    fill->has_failed[job] = !ok;
+}
+
+static void add_rows(const kino__analysis *a, const kino__critical_result *p, kino_result *result)
+{
+    filling fill;
+    bool ok = filling_init(&fill, p, result);
+    if (ok)
+        kino__pool_run(a->pool, 3, fill_table, &fill);
+    result->failed |= !ok || fill.has_failed[0] || fill.has_failed[1] || fill.has_failed[2];
+    free(fill.texts);
 }
 
 static void add_notes(const kino__analysis *a, const kino__critical_result *p, kino_result *result)
@@ -226,13 +309,6 @@ static void add_notes(const kino__analysis *a, const kino__critical_result *p, k
     kino__note_cut(result, p->is_cut);
 }
 
-/* Paths may have a million rows: room at once, where there is some. */
-static void expect_rows(kino__table *table, size_t rows)
-{
-    if (table)
-        (void)kino__vec_reserve(&table->cells, rows * table->column_count);
-}
-
 kino_status kino__critical_finish(const kino__analysis *a, void *partial, kino_result *result,
                                   kino_error *err)
 {
@@ -243,21 +319,9 @@ kino_status kino__critical_finish(const kino__analysis *a, void *partial, kino_r
         return kino__fail(err, KINO_NOT_FOUND,
                           "no instance %.*s of an event with '%.*s' in its name",
                           KINO__STR_ARG(instance), KINO__STR_ARG(annotation));
-    expect_rows(kino__analysis_table(result, T_PATH), p->parts.count + p->ranks.count);
-    expect_rows(kino__analysis_table(result, T_BREAKDOWN), p->parts.count);
     for (size_t i = 0; i < p->ranks.count; i++)
         add_rank(result, &p->ranks.items[i]);
-    for (size_t i = 0; i < p->nodes.count; i++) {
-        const kino__critical_node *n = &p->nodes.items[i];
-        if (n->on_path)
-            add_path_node(kino__analysis_table(result, T_PATH), n);
-        else
-            add_graph_node(kino__analysis_table(result, T_NODES), n);
-    }
-    for (size_t i = 0; i < p->parts.count; i++)
-        add_part(result, &p->parts.items[i]);
-    for (size_t i = 0; i < p->edges.count; i++)
-        add_edge(result, &p->edges.items[i]);
+    add_rows(a, p, result);
     add_notes(a, p, result);
     return KINO_OK;
 }

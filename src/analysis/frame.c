@@ -1,11 +1,11 @@
-/* frame.c - making a frame: rows, times, streams, partners. */
+/* frame.c - making a frame: positions and columns, from what the scan and the cut have found. */
 #include "analysis/frame.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 #include "analysis/frame_internal.h"
-#include "store/args.h"
+#include "analysis/large.h"
+#include "analysis/launch.h"
 
 const char *const kino__frame_compat[] = {"hta", "hta-ns", NULL};
 
@@ -23,230 +23,212 @@ static void frame_free(void *value)
     kino__frame *f = value;
     if (!f)
         return;
-    free(f->row);
-    free(f->ts);
-    free(f->dur);
-    free(f->stream);
-    free(f->correlation);
-    free(f->link);
-    free(f->iteration);
-    free(f->flags);
-    free(f->type);
-    free(f->at_of_row);
+    kino__large_free(f->columns);
+    kino__large_free(f->at_of_row);
     kino__vec_deinit(&f->steps);
     free(f);
 }
 
+/* The next column of a block, aligned; with a NULL block only *used grows. */
+static void *take(char *block, size_t *used, size_t count, size_t item)
+{
+    void *column = block ? block + *used : NULL;
+    *used += (count * item + 63) & ~(size_t)63;
+    return column;
+}
+
+static size_t lay_out(kino__frame *f, char *block, size_t count)
+{
+    size_t used = 0;
+    f->ts = take(block, &used, count, sizeof *f->ts);
+    f->dur = take(block, &used, count, sizeof *f->dur);
+    f->stream = take(block, &used, count, sizeof *f->stream);
+    f->correlation = take(block, &used, count, sizeof *f->correlation);
+    f->iteration = take(block, &used, count, sizeof *f->iteration);
+    f->row = take(block, &used, count, sizeof *f->row);
+    f->link = take(block, &used, count, sizeof *f->link);
+    f->flags = take(block, &used, count, sizeof *f->flags);
+    f->type = take(block, &used, count, sizeof *f->type);
+    return used;
+}
+
 static bool allocate(kino__frame *f, size_t count)
 {
-    count++;
-    f->row = malloc(count * sizeof *f->row);
-    f->ts = malloc(count * sizeof *f->ts);
-    f->dur = malloc(count * sizeof *f->dur);
-    f->stream = malloc(count * sizeof *f->stream);
-    f->correlation = malloc(count * sizeof *f->correlation);
-    f->link = malloc(count * sizeof *f->link);
-    f->iteration = malloc(count * sizeof *f->iteration);
-    f->flags = malloc(count);
-    f->type = malloc(count);
-    return f->row && f->ts && f->dur && f->stream && f->correlation && f->link && f->iteration &&
-           f->flags && f->type;
-}
-
-/* -- rows */
-
-/* A span with a category that is not the profiler's own. Pairs have no "dur" in the file. */
-static bool is_kept(const kino__frame *f, uint32_t row)
-{
-    const kino__trace *trace = f->trace;
-    if (trace->dur[row] == KINO_NO_TIME || trace->ts[row] == KINO_NO_TIME ||
-        !kino__time_is_sane(trace->ts[row], trace->dur[row]) ||
-        trace->category[row] == KINO__CATEGORY_NONE)
+    if (count > INT32_MAX) /* links are 32 bits */
         return false;
-    if (kino__frame_is_hta(f) && trace->flags[row] & KINO__FLAG_PAIR)
+    f->columns = kino__large_new(lay_out(f, NULL, count + 1), 1);
+    f->at_of_row = kino__large_new((size_t)f->trace->event_count + 1, sizeof *f->at_of_row);
+    if (!f->columns || !f->at_of_row)
         return false;
-    return !kino__str_is(kino__trace_category_text(trace, trace->category[row]), "Trace");
+    (void)lay_out(f, f->columns, count + 1);
+    memset(f->at_of_row, 0xff, (size_t)f->trace->event_count * sizeof *f->at_of_row);
+    return true;
 }
 
-static bool is_device_kind(const kino__trace *trace, uint32_t row)
+/* -- positions */
+
+/* Does HTA's cut repeat rows of the device side: once for each call of their correlation? */
+static bool has_copies(const kino__frame_work *w)
 {
-    return KINO__KINDS_DEVICE & KINO__KIND_BIT(kino__category_kind(trace->category[row]));
+    return kino__frame_is_hta(w->f) && w->is_cutting && !w->is_mtia;
 }
 
-/* ns as the file counts them. */
-static int64_t file_ns(const kino__trace *trace, uint32_t row)
+/* How often a row that is kept stands in such a frame. */
+static uint32_t copies_of(const kino__frame_work *w, uint32_t row)
 {
-    return (int64_t)((uint64_t)trace->ts[row] + (uint64_t)trace->origin_ns -
-                     (uint64_t)trace->base_ns);
+    if (!(w->flags[row] & KINO__FRAME_GPU_SIDE))
+        return 1;
+    return kino__frame_call_of(&w->calls, kino__frame_correlation(w->f->trace, row))->hosts;
 }
 
-static bool has_fractions(const kino__trace *trace)
+/* Rows kept, and those of them that belong in front. */
+static void count_rows(const kino__frame_work *w, uint8_t in_front, size_t *total, size_t *front)
 {
-    for (uint32_t row = 0; row < trace->event_count; row++)
-        if (trace->ts[row] == KINO_NO_TIME || file_ns(trace, row) % 1000 != 0)
-            return true;
-    return false;
-}
-
-/* HTA's time: doubles of microseconds, start rounded up, end down. */
-static void round_time(const kino__trace *trace, uint32_t row, int64_t *ts, int64_t *dur)
-{
-    double start = (double)((long double)file_ns(trace, row) / 1000.0L);
-    double length = (double)((long double)trace->dur[row] / 1000.0L);
-    double end = start + length;
-    *ts = (int64_t)ceil(start);
-    *dur = (int64_t)floor(end) - *ts;
-}
-
-static void set_time(kino__frame *f, uint32_t at)
-{
-    const kino__trace *trace = f->trace;
-    uint32_t row = f->row[at];
-    int64_t dur = trace->dur[row];
-    switch (f->mode) {
-    case KINO__FRAME_HTA:
-        if (f->is_rounded) {
-            round_time(trace, row, &f->ts[at], &f->dur[at]);
-        } else {
-            f->ts[at] = file_ns(trace, row) / 1000;
-            f->dur[at] = dur / 1000;
-        }
-        break;
-    case KINO__FRAME_HTA_NS:
-        f->ts[at] = file_ns(trace, row);
-        f->dur[at] = dur;
-        break;
-    default:
-        f->ts[at] = trace->ts[row];
-        f->dur[at] = dur > 0 ? dur : 0; /* a negative one is damage: completeness counts it */
+    *total = *front = 0;
+    for (uint32_t row = 0; row < w->f->trace->event_count; row++) {
+        bool is_kept = w->flags[row] & KINO__FRAME_KEPT;
+        *total += is_kept;
+        *front += is_kept && w->flags[row] & in_front;
+    }
+    for (uint32_t row = 0; has_copies(w) && row < w->f->trace->event_count; row++) {
+        if (!(w->flags[row] & KINO__FRAME_KEPT))
+            continue;
+        *total += copies_of(w, row) - 1;
+        *front += copies_of(w, row) - 1;
     }
 }
 
-/* -- sides and partners */
-
-static bool is_sync_name(kino_str name)
+/* The file's order; when the last step is cut off, device rows before the others. */
+static bool order_rows(kino__frame_work *w)
 {
-    return kino__str_is(name, "Event Sync") || kino__str_is(name, "Context Sync");
+    kino__frame *f = w->f;
+    const uint8_t in_front = w->is_cutting && !w->is_mtia ? KINO__FRAME_GPU_SIDE : 0;
+    bool with_copies = has_copies(w);
+    size_t total, front;
+    count_rows(w, in_front, &total, &front);
+    if (!allocate(f, total))
+        return false;
+    uint32_t next[2] = {(uint32_t)front, 0};
+    f->count = (uint32_t)total;
+    for (uint32_t number = 0; number < f->trace->number_count; number++) {
+        uint32_t row = w->row_of_number[number];
+        if (row == KINO_NO_ROW || !(w->flags[row] & KINO__FRAME_KEPT))
+            continue;
+        uint32_t *at = &next[w->flags[row] & in_front ? 1 : 0];
+        uint32_t copies = with_copies ? copies_of(w, row) : 1;
+        for (uint32_t c = 0; c < copies; c++)
+            f->row[(*at)++] = row;
+        f->at_of_row[row] = *at - 1;
+    }
+    return true;
 }
 
-static int64_t stream_of(const kino__frame *f, uint32_t row, const kino__track *track,
-                         const int64_t *stream_arg)
+/* -- columns */
+
+enum { FILL_ROWS = 1 << 15 }; /* a piece of work */
+
+/* Where a piece of work is: neighbours are mostly near each other. */
+typedef struct cursor {
+    const kino__track *track;
+    size_t step, partner_step;
+} cursor;
+
+static int64_t stream_of(const kino__frame_work *w, uint32_t row, cursor *c)
 {
-    if (stream_arg)
-        return stream_arg[row] == KINO_NO_INT ? -1 : stream_arg[row];
-    if (!is_device_kind(f->trace, row))
+    const kino__trace *trace = w->f->trace;
+    if (w->stream_arg)
+        return w->stream_arg[row] == KINO_NO_INT ? -1 : w->stream_arg[row];
+    if (!(w->flags[row] & KINO__FRAME_DEVICE))
         return -1;
-    if (track->stream != KINO_NO_INT)
-        return track->stream;
-    return track->tid.kind == KINO__LABEL_INT && track->tid.number >= 0 ? track->tid.number : 0;
+    if (!c->track || row - c->track->first >= c->track->count)
+        c->track = &trace->tracks.items[kino__trace_track_of(trace, row)];
+    if (c->track->stream != KINO_NO_INT)
+        return c->track->stream;
+    const kino__label *tid = &c->track->tid;
+    return tid->kind == KINO__LABEL_INT && tid->number >= 0 ? tid->number : 0;
 }
 
-static void set_row(kino__frame *f, uint32_t at, const kino__track *track,
-                    const int64_t *stream_arg, const uint8_t *type_of_name)
+/* The last row of the other side, KINO_NO_ROW: none. */
+static uint32_t partner_of(const kino__frame_work *w, uint32_t row, const kino__frame_call *call)
 {
-    const kino__trace *trace = f->trace;
+    uint32_t last = call ? call->last[w->flags[row] & KINO__FRAME_GPU_SIDE ? 0 : 1] : 0;
+    /* HTA writes the partner's number, and takes 0 for "none". */
+    if (last == 0 || (last == 1 && kino__frame_is_hta(w->f)))
+        return KINO_NO_ROW;
+    return w->row_of_number[last - 1];
+}
+
+/* Position of the first copy. */
+static int32_t link_to(const kino__frame_work *w, uint32_t partner, const kino__frame_call *call)
+{
+    if (!call)
+        return KINO__LINK_NONE;
+    if (partner == KINO_NO_ROW)
+        return KINO__LINK_MISSING;
+    if (!(w->flags[partner] & KINO__FRAME_KEPT))
+        return KINO__LINK_CUT;
+    uint32_t at = w->f->at_of_row[partner];
+    return (int32_t)(has_copies(w) ? at + 1 - copies_of(w, partner) : at);
+}
+
+/* Of a row of the host: the step it starts in. */
+static int64_t host_iteration(const kino__frame_work *w, uint32_t row, size_t *hint)
+{
+    int64_t ts, dur;
+    kino__frame_time(w->f, row, &ts, &dur);
+    return kino__frame_number_at(&w->pieces, ts, hint);
+}
+
+static int64_t iteration_of(const kino__frame_work *w, uint32_t at, uint32_t partner, cursor *c)
+{
+    const kino__frame *f = w->f;
     uint32_t row = f->row[at];
-    kino_strid name = trace->name[row];
-    int64_t correlation = kino__trace_correlation(trace, row);
-    bool is_device = is_device_kind(trace, row);
-    set_time(f, at);
-    f->stream[at] = stream_of(f, row, track, stream_arg);
-    f->correlation[at] = correlation == KINO_NO_INT ? -1 : correlation;
-    f->flags[at] = 0;
-    uint8_t of_name = name == KINO_NO_STRING ? KINO__KERNEL_COMPUTATION : type_of_name[name] & 0xf;
-    bool is_sync = name != KINO_NO_STRING && type_of_name[name] & 0x80;
+    bool is_device = f->flags[at] & KINO__FRAME_DEVICE;
     if (kino__frame_is_hta(f)) {
-        if (f->stream[at] != -1)
-            f->flags[at] |= KINO__FRAME_DEVICE;
-        if ((f->stream[at] >= 0 && f->correlation[at] >= 0) || is_sync)
-            f->flags[at] |= KINO__FRAME_GPU_SIDE;
-        f->type[at] = of_name;
-        return;
+        bool is_op = kino__frame_category(w, row) & KINO__OF_OP;
+        if (f->stream[at] == 0 && !is_op)
+            return KINO_NO_INT;
+        is_device = f->stream[at] > 0;
     }
-    kino__kind kind = kino__category_kind(trace->category[row]);
-    if (is_device)
-        f->flags[at] |= KINO__FRAME_DEVICE | KINO__FRAME_GPU_SIDE;
-    if (is_sync || kind == KINO__KIND_SYNC)
-        f->flags[at] |= KINO__FRAME_GPU_SIDE;
-    f->type[at] = kind == KINO__KIND_MEMCPY || kind == KINO__KIND_MEMSET ? KINO__KERNEL_MEMORY
-                  : kind == KINO__KIND_KERNEL                            ? of_name
-                                                                         : KINO__KERNEL_OTHER;
+    if (!is_device)
+        return kino__frame_number_at(&w->pieces, f->ts[at], &c->step);
+    return partner == KINO_NO_ROW ? -1 : host_iteration(w, partner, &c->partner_step);
 }
 
-/* Type of each name; 0x80: a synchronisation record. The caller frees it. */
-static uint8_t *types_of_names(const kino__frame *f)
+static void fill_piece(void *context, unsigned worker, size_t index)
 {
-    size_t count = kino__string_pool_count(&f->trace->strings);
-    uint8_t *types = malloc(count + 1);
-    for (kino_strid id = 0; id < count && types; id++) {
-        kino_str name = kino__trace_string(f->trace, id);
-        types[id] = (uint8_t)kino__kernel_type_of(name, kino__frame_is_hta(f));
-        if (is_sync_name(name))
-            types[id] |= 0x80;
+    (void)worker;
+    const kino__frame_work *w = context;
+    kino__frame *f = w->f;
+    cursor c = {0};
+    uint32_t at = (uint32_t)(index * FILL_ROWS);
+    uint32_t end = f->count - at > FILL_ROWS ? at + FILL_ROWS : f->count;
+    for (; at < end; at++) {
+        uint32_t row = f->row[at];
+        int64_t correlation = kino__frame_correlation(f->trace, row);
+        const kino__frame_call *call =
+            correlation == -1 ? NULL : kino__frame_call_of(&w->calls, correlation);
+        uint32_t partner = partner_of(w, row, call);
+        kino__frame_time(f, row, &f->ts[at], &f->dur[at]);
+        f->stream[at] = stream_of(w, row, &c);
+        f->correlation[at] = correlation;
+        f->flags[at] = w->flags[row] & (uint8_t)~KINO__FRAME_KEPT;
+        f->type[at] = (uint8_t)kino__frame_type(w, row);
+        f->link[at] = link_to(w, partner, call);
+        f->iteration[at] = iteration_of(w, at, partner, &c);
     }
-    return types;
-}
-
-/* The last row of each side with a correlation: an array where ids are dense, as they are, else a
- * map. */
-typedef struct last_rows {
-    int64_t limit;
-    uint32_t *dense[2];
-    kino__map sparse[2];
-} last_rows;
-
-static uint32_t *last_of(last_rows *l, int side, int64_t correlation, bool add)
-{
-    if (correlation >= 0 && correlation < l->limit)
-        return &l->dense[side][correlation];
-    return add ? kino__map_put(&l->sparse[side], (uint64_t)correlation, KINO_NO_ROW)
-               : kino__map_get(&l->sparse[side], (uint64_t)correlation);
-}
-
-static bool link_rows(kino__frame *f)
-{
-    last_rows l = {.limit = (int64_t)f->count * 4 + 1024};
-    bool ok = true;
-    for (int side = 0; side < 2; side++) {
-        l.dense[side] = malloc((size_t)l.limit * sizeof *l.dense[side]);
-        ok &= l.dense[side] != NULL;
-        if (l.dense[side])
-            memset(l.dense[side], 0xff, (size_t)l.limit * sizeof *l.dense[side]);
-        kino__map_init(&l.sparse[side], NULL);
-    }
-    for (uint32_t at = 0; ok && at < f->count; at++) {
-        if (f->correlation[at] == -1)
-            continue;
-        uint32_t *last =
-            last_of(&l, f->flags[at] & KINO__FRAME_GPU_SIDE ? 1 : 0, f->correlation[at], true);
-        ok = last != NULL;
-        if (ok)
-            *last = at;
-    }
-    for (uint32_t at = 0; ok && at < f->count; at++) {
-        f->link[at] = KINO__LINK_NONE;
-        if (f->correlation[at] == -1)
-            continue;
-        const uint32_t *other =
-            last_of(&l, f->flags[at] & KINO__FRAME_GPU_SIDE ? 0 : 1, f->correlation[at], false);
-        bool is_there = other && *other != KINO_NO_ROW;
-        /* HTA writes the partner's number, and takes 0 for "none". */
-        if (is_there && kino__frame_is_hta(f) && f->trace->number[f->row[*other]] == 0)
-            is_there = false;
-        f->link[at] = is_there ? (int32_t)*other : KINO__LINK_MISSING;
-    }
-    for (int side = 0; side < 2; side++) {
-        free(l.dense[side]);
-        kino__map_deinit(&l.sparse[side]);
-    }
-    return ok;
 }
 
 /* -- what kind of device */
 
-static bool has_name(const kino__trace *trace, const char *name)
+/* Does such a call occur? */
+static bool has_call(const kino__trace *trace, unsigned mark)
 {
-    return kino__string_pool_find(&trace->strings, kino__str_from(name)) != KINO_NO_STRING;
+    kino_str name;
+    for (size_t i = 0; (name = kino__call_with(mark, i)).size; i++)
+        if (kino__string_pool_find(&trace->strings, name) != KINO_NO_STRING)
+            return true;
+    return false;
 }
 
 static kino__device_kind find_device_kind(const kino__trace *trace)
@@ -254,45 +236,21 @@ static kino__device_kind find_device_kind(const kino__trace *trace)
     kino_str info = kino__trace_metadata(trace, "distributedInfo");
     if (info.size && memmem(info.data, info.size, "mtia:hccl", 9))
         return KINO__DEVICE_MTIA;
-    if (has_name(trace, "cudaLaunchKernel"))
+    if (has_call(trace, KINO__CALL_NVIDIA))
         return KINO__DEVICE_NVIDIA;
-    if (has_name(trace, "hipLaunchKernel"))
+    if (has_call(trace, KINO__CALL_AMD))
         return KINO__DEVICE_AMD;
-    return has_name(trace, "runFunction - job_prep_and_submit_for_execution")
-               ? KINO__DEVICE_MTIA
-               : KINO__DEVICE_UNKNOWN;
+    return has_call(trace, KINO__CALL_MTIA) ? KINO__DEVICE_MTIA : KINO__DEVICE_UNKNOWN;
 }
 
 /* -- all of it */
 
-static bool fill(kino__frame *f)
+static bool has_fractions(const kino__trace *trace)
 {
-    const kino__trace *trace = f->trace;
-    const int64_t *stream_arg = NULL;
-    if (kino__frame_is_hta(f) && !(stream_arg = kino__args_int_column(trace, "stream")))
-        return false;
-    uint32_t *order = kino__trace_file_order_new(trace);
-    uint8_t *types = types_of_names(f);
-    f->at_of_row = malloc(((size_t)trace->event_count + 1) * sizeof *f->at_of_row);
-    bool ok = order && types && f->at_of_row && allocate(f, trace->event_count);
-    if (ok)
-        memset(f->at_of_row, 0xff, (size_t)trace->event_count * sizeof *f->at_of_row);
-    uint32_t track = 0;
-    for (uint32_t i = 0; ok && i < trace->event_count; i++) {
-        uint32_t row = order[i];
-        if (!is_kept(f, row))
-            continue;
-        const kino__track *tracks = trace->tracks.items;
-        if (row - tracks[track].first >= tracks[track].count)
-            track = kino__trace_track_of(trace, row);
-        f->row[f->count] = row;
-        f->at_of_row[row] = f->count;
-        set_row(f, f->count, &tracks[track], stream_arg, types);
-        f->count++;
-    }
-    free(order);
-    free(types);
-    return ok;
+    for (uint32_t row = 0; row < trace->event_count; row++)
+        if (trace->ts[row] == KINO_NO_TIME || kino__frame_file_ns(trace, row) % 1000 != 0)
+            return true;
+    return false;
 }
 
 typedef struct request {
@@ -300,6 +258,19 @@ typedef struct request {
     bool has_last_step;
     kino__pool *pool;
 } request;
+
+static bool fill_frame(kino__frame *f, const request *r)
+{
+    kino__frame_work w = {.f = f, .pool = r->pool};
+    f->device_kind = find_device_kind(f->trace);
+    f->is_rounded = r->mode == KINO__FRAME_HTA && has_fractions(f->trace);
+    bool ok = kino__frame_scan(&w) && kino__frame_choose(&w, r->has_last_step) && order_rows(&w);
+    if (ok)
+        kino__pool_run(r->pool, ((size_t)f->count + FILL_ROWS - 1) / FILL_ROWS, fill_piece, &w);
+    ok = ok && (!w.is_mtia || kino__frame_fix_mtia(&w)) && kino__frame_list_steps(f);
+    kino__frame_work_deinit(&w);
+    return ok;
+}
 
 static void *frame_make(const kino__trace *trace, void *context)
 {
@@ -310,14 +281,7 @@ static void *frame_make(const kino__trace *trace, void *context)
     f->trace = trace;
     f->mode = r->mode;
     f->unit_ns = r->mode == KINO__FRAME_HTA ? 1000 : 1;
-    bool ok = kino__trace_need(trace, KINO__COLUMN_ALL, r->pool);
-    if (ok) {
-        f->device_kind = find_device_kind(trace);
-        f->is_rounded = r->mode == KINO__FRAME_HTA && has_fractions(trace);
-        ok = fill(f) && link_rows(f) && kino__frame_find_iterations(f) &&
-             kino__frame_cut(f, r->has_last_step);
-    }
-    if (ok)
+    if (kino__trace_need(trace, KINO__COLUMN_ALL, r->pool) && fill_frame(f, r))
         return f;
     frame_free(f);
     return NULL;

@@ -12,6 +12,7 @@
 
 #include "analysis/analysis.h"
 #include "store/interval.h"
+#include "store/run.h"
 
 typedef enum kino__frame_mode {
     KINO__FRAME_DEFAULT,
@@ -49,6 +50,9 @@ enum {
     KINO__FRAME_STEP = 4,     /* ProfilerStep */
 };
 
+/* Adds what a trace's texts say, for a run that will not have them all in memory. */
+void kino__run_steps_add(kino__run_steps *steps, const kino__trace *trace);
+
 typedef struct kino__frame_step {
     int64_t number, ts, dur;
     uint32_t at; /* position */
@@ -71,7 +75,8 @@ typedef struct kino__frame {
     int64_t *iteration;   /* step number, -1: outside, KINO_NO_INT: HTA gives none */
     uint8_t *flags;
     uint8_t *type;       /* kino__kernel_type, of all rows, by name (DEFAULT: and category) */
-    uint32_t *at_of_row; /* row of the store -> position, KINO_NO_ROW */
+    uint32_t *at_of_row; /* row of the store -> position (of copies the last), KINO_NO_ROW */
+    void *columns;       /* the block that holds the others */
 
     KINO__VEC(kino__frame_step)
     steps; /* rows with KINO__FRAME_STEP left in the frame, frame order */

@@ -1,4 +1,4 @@
-/* frame_steps.c - which step a row belongs to, and the cut of the last one. */
+/* frame_steps.c - which step is when, who is whose partner, and the cut of the last step. */
 #include <ctype.h>
 #include <stdlib.h>
 
@@ -28,340 +28,279 @@ int64_t kino__step_number(kino_str name, bool is_strict)
     return number;
 }
 
-/* -- iterations */
+/* -- pieces */
 
-static bool is_step_row(const kino__frame *f, uint32_t at)
+/* Painting backwards: a piece keeps the first colour it gets, so the last step that covers it wins;
+ * next[] skips what is painted. */
+static void paint(const kino__frame_step *steps, size_t count, kino__frame_pieces *p, size_t *next)
 {
-    kino__kind kind = kino__category_kind(f->trace->category[f->row[at]]);
-    return kino__frame_is_hta(f) ||
-           (kind != KINO__KIND_GPU_ANNOTATION && !kino__frame_is_device(f, at));
-}
-
-static bool find_steps(kino__frame *f)
-{
-    size_t names = kino__string_pool_count(&f->trace->strings);
-    int64_t *number_of = malloc((names + 1) * sizeof *number_of);
-    bool ok = number_of != NULL, has_any = false;
-    for (kino_strid id = 0; ok && id < names; id++) {
-        number_of[id] = kino__step_number(kino__trace_string(f->trace, id), false);
-        has_any |= number_of[id] != KINO_NO_INT;
-    }
-    f->steps.count = 0;
-    for (uint32_t at = 0; ok && has_any && at < f->count; at++) {
-        kino_strid name = f->trace->name[f->row[at]];
-        if (name == KINO_NO_STRING || number_of[name] == KINO_NO_INT || !is_step_row(f, at))
+    for (size_t i = count; i-- > 0;) {
+        /* An edge is at each end, so both are found. */
+        size_t from = 0, to = 0;
+        (void)kino__frame_number_at(p, steps[i].ts, &from);
+        (void)kino__frame_number_at(p, steps[i].ts + steps[i].dur, &to);
+        if (steps[i].dur <= 0)
             continue;
-        kino__frame_step *step = kino__vec_add(&f->steps);
-        ok = step != NULL;
-        if (ok)
-            *step = (kino__frame_step){number_of[name], f->ts[at], f->dur[at], at};
-        f->flags[at] |= KINO__FRAME_STEP;
-    }
-    free(number_of);
-    return ok;
-}
-
-/* Pieces of time between the edges of steps, each with the last step (in frame order) that covers
- * it. */
-typedef struct pieces {
-    int64_t *edges;
-    int64_t *number; /* of the piece from edge i to edge i + 1 */
-    size_t count;    /* edges */
-} pieces;
-
-static size_t find_edge(const pieces *p, int64_t time)
-{
-    size_t low = 0, high = p->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (p->edges[middle] <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low; /* the first edge behind time */
-}
-
-/* Painting backwards: a piece keeps the first colour it gets; next[] skips what is painted. */
-static bool cut_pieces(const kino__frame *f, pieces *p)
-{
-    size_t steps = f->steps.count;
-    p->edges = malloc((2 * steps + 1) * sizeof *p->edges);
-    p->number = malloc((2 * steps + 1) * sizeof *p->number);
-    size_t *next = malloc((2 * steps + 2) * sizeof *next);
-    if (!p->edges || !p->number || !next) {
-        free(next);
-        return false;
-    }
-    for (size_t i = 0; i < steps; i++) {
-        p->edges[2 * i] = f->steps.items[i].ts;
-        p->edges[2 * i + 1] = f->steps.items[i].ts + f->steps.items[i].dur;
-    }
-    if (steps)
-        qsort(p->edges, 2 * steps, sizeof *p->edges, kino__compare_ints);
-    for (size_t i = 0; i < 2 * steps; i++)
-        if (p->count == 0 || p->edges[p->count - 1] != p->edges[i])
-            p->edges[p->count++] = p->edges[i];
-    for (size_t i = 0; i <= p->count; i++) {
-        next[i] = i;
-        if (i < p->count)
-            p->number[i] = -1;
-    }
-    for (size_t i = steps; i-- > 0;) {
-        const kino__frame_step *step = &f->steps.items[i];
-        size_t from = find_edge(p, step->ts) - 1, to = find_edge(p, step->ts + step->dur) - 1;
-        for (size_t at = from; step->dur > 0;) {
-            /* Both ends of a step are edges, so from is never -1 and next[] ends at p->count:
-             * NOLINTBEGIN(clang-analyzer-core.*) */
+        for (size_t at = from - 1;;) {
+            /* next[] ends at p->count: NOLINTBEGIN(clang-analyzer-core.*) */
             while (next[at] != at)
                 at = next[at] = next[next[at]];
             /* NOLINTEND(clang-analyzer-core.*) */
-            if (at >= to)
+            if (at >= to - 1)
                 break;
-            p->number[at] = step->number;
+            p->number[at] = steps[i].number;
             next[at] = at + 1;
         }
     }
+}
+
+static bool cut_pieces(const kino__frame_step *steps, size_t count, kino__frame_pieces *p)
+{
+    p->edges = malloc((2 * count + 1) * sizeof *p->edges);
+    p->number = malloc((2 * count + 1) * sizeof *p->number);
+    size_t *next = malloc((2 * count + 2) * sizeof *next);
+    bool ok = p->edges && p->number && next;
+    for (size_t i = 0; ok && i < count; i++) {
+        p->edges[2 * i] = steps[i].ts;
+        p->edges[2 * i + 1] = steps[i].ts + steps[i].dur;
+    }
+    if (ok && count)
+        qsort(p->edges, 2 * count, sizeof *p->edges, kino__compare_ints);
+    for (size_t i = 0; ok && i < 2 * count; i++)
+        if (p->count == 0 || p->edges[p->count - 1] != p->edges[i])
+            p->edges[p->count++] = p->edges[i];
+    for (size_t i = 0; ok && i <= p->count; i++) {
+        next[i] = i;
+        p->number[i] = -1;
+    }
+    if (ok)
+        paint(steps, count, p, next);
     free(next);
-    return true;
-}
-
-static int64_t number_at(const pieces *p, int64_t time)
-{
-    size_t edge = find_edge(p, time);
-    return edge == 0 || edge == p->count ? -1 : p->number[edge - 1];
-}
-
-bool kino__frame_find_iterations(kino__frame *f)
-{
-    pieces p = {0};
-    bool ok = find_steps(f) && cut_pieces(f, &p);
-    for (uint32_t at = 0; ok && at < f->count; at++) {
-        bool is_op = kino__str_is(
-            kino__trace_category_text(f->trace, f->trace->category[f->row[at]]), "cpu_op");
-        bool is_host = kino__frame_is_hta(f) ? f->stream[at] < 0 || (is_op && f->stream[at] == 0)
-                                             : !kino__frame_is_device(f, at);
-        if (is_host)
-            f->iteration[at] = number_at(&p, f->ts[at]);
-    }
-    for (uint32_t at = 0; ok && at < f->count; at++) {
-        bool is_hta = kino__frame_is_hta(f);
-        bool is_device = is_hta ? f->stream[at] > 0 : kino__frame_is_device(f, at);
-        bool is_op = kino__str_is(
-            kino__trace_category_text(f->trace, f->trace->category[f->row[at]]), "cpu_op");
-        if (is_device)
-            f->iteration[at] = f->link[at] >= 0 ? f->iteration[f->link[at]] : -1;
-        else if (is_hta && f->stream[at] == 0 && !is_op)
-            f->iteration[at] = KINO_NO_INT;
-    }
-    free(p.edges);
-    free(p.number);
     return ok;
 }
 
+bool kino__frame_list_steps(kino__frame *f)
+{
+    for (uint32_t at = 0; at < f->count; at++) {
+        if (!(f->flags[at] & KINO__FRAME_STEP))
+            continue;
+        kino__frame_step *step = kino__vec_add(&f->steps);
+        if (!step)
+            return false;
+        *step = (kino__frame_step){kino__step_number(kino__frame_name(f, at), false), f->ts[at],
+                                   f->dur[at], at};
+    }
+    return true;
+}
+
 /* -- the cut */
+
+void kino__run_steps_add(kino__run_steps *steps, const kino__trace *trace)
+{
+    size_t count = kino__string_pool_count(&trace->strings);
+    for (kino_strid id = 0; id < count && !steps->has_several; id++) {
+        int64_t number = kino__step_number(kino__trace_string(trace, id), true);
+        if (number == KINO_NO_INT)
+            continue;
+        steps->has_several = steps->seen != KINO_NO_INT && steps->seen != number;
+        steps->seen = number;
+    }
+}
 
 /* Distinct step names of all traces of the run: with one or none, nothing is cut. */
 static bool has_several_steps(const kino__frame *f)
 {
     const kino__run *run = f->trace->run;
-    int64_t seen = KINO_NO_INT;
-    for (size_t i = 0; i < (run ? run->traces.count : 1); i++) {
-        const kino__trace *trace = run ? run->traces.items[i] : f->trace;
-        for (kino_strid id = 0; id < kino__string_pool_count(&trace->strings); id++) {
-            int64_t number = kino__step_number(kino__trace_string(trace, id), true);
-            if (number == KINO_NO_INT)
-                continue;
-            if (seen != KINO_NO_INT && seen != number)
-                return true;
-            seen = number;
-        }
-    }
-    return false;
+    kino__run_steps steps = {KINO_NO_INT, false};
+    if (run && run->is_tight)
+        return run->steps.has_several; /* looked at while the texts were in memory */
+    for (size_t i = 0; i < (run ? run->traces.count : 1); i++)
+        kino__run_steps_add(&steps, run ? run->traces.items[i] : f->trace);
+    return steps.has_several;
 }
 
-/* Where the last step starts; without steps where the host's rows do. */
-static int64_t find_limit(const kino__frame *f)
+/* What stays of the host's rows. */
+typedef struct window {
+    bool is_all;
+    int64_t first, last; /* MTIA: starts from first on, ends at last; else: starts before last */
+} window;
+
+/* Before the last step starts; without steps before any of the host's rows does. */
+static int64_t find_limit(const kino__frame_work *w)
 {
-    int64_t limit = INT64_MIN, first = INT64_MAX;
-    for (uint32_t at = 0; at < f->count; at++) {
-        if (f->flags[at] & KINO__FRAME_GPU_SIDE)
+    int64_t limit = INT64_MIN, first = INT64_MAX, ts, dur;
+    for (size_t i = 0; i < w->steps.count; i++)
+        if (!(w->flags[w->steps.items[i].at] & KINO__FRAME_GPU_SIDE) &&
+            w->steps.items[i].ts > limit)
+            limit = w->steps.items[i].ts;
+    if (limit != INT64_MIN)
+        return limit;
+    for (uint32_t row = 0; row < w->f->trace->event_count; row++) {
+        if ((w->flags[row] & (KINO__FRAME_KEPT | KINO__FRAME_GPU_SIDE)) != KINO__FRAME_KEPT)
             continue;
-        first = f->ts[at] < first ? f->ts[at] : first;
-        if (f->flags[at] & KINO__FRAME_STEP && f->ts[at] > limit)
-            limit = f->ts[at];
+        kino__frame_time(w->f, row, &ts, &dur);
+        first = ts < first ? ts : first;
     }
-    return limit == INT64_MIN ? first : limit;
+    return first;
 }
 
-static void move_row(kino__frame *f, const kino__frame *from, uint32_t to, uint32_t at)
+static window find_window(const kino__frame_work *w, bool has_last_step)
 {
-    f->row[to] = from->row[at];
-    f->ts[to] = from->ts[at];
-    f->dur[to] = from->dur[at];
-    f->stream[to] = from->stream[at];
-    f->correlation[to] = from->correlation[at];
-    f->link[to] = from->link[at];
-    f->iteration[to] = from->iteration[at];
-    f->flags[to] = from->flags[at];
-    f->type[to] = from->type[at];
+    window out = {.is_all = !w->is_cutting || (has_last_step && !w->is_mtia)};
+    if (out.is_all)
+        return out;
+    if (!w->is_mtia) {
+        out.last = find_limit(w);
+        return out;
+    }
+    out = (window){false, INT64_MAX, INT64_MIN};
+    for (size_t i = 0; i < w->steps.count; i++) {
+        const kino__frame_step *step = &w->steps.items[i];
+        if (!(kino__frame_category(w, step->at) & KINO__OF_CALLS))
+            continue;
+        out.first = step->ts < out.first ? step->ts : out.first;
+        out.last = step->ts + step->dur > out.last ? step->ts + step->dur : out.last;
+    }
+    return out;
 }
 
-/* How often a device row is kept: HTA once for each host row of its correlation. */
-typedef struct kept_rows {
-    uint32_t *host_count; /* by the position of the last host row of a correlation: rows kept */
-    uint8_t *is_kept;
-} kept_rows;
-
-static bool count_hosts(const kino__frame *f, kept_rows *k, int64_t limit, bool has_last_step)
+static bool is_inside(const kino__frame_work *w, const window *range, uint32_t row)
 {
-    kino__map by_correlation;
-    kino__map_init(&by_correlation, NULL);
-    k->host_count = calloc((size_t)f->count + 1, sizeof *k->host_count);
-    k->is_kept = calloc((size_t)f->count + 1, 1);
-    bool ok = k->host_count && k->is_kept;
-    for (uint32_t at = 0; ok && at < f->count; at++) {
-        if (f->flags[at] & KINO__FRAME_GPU_SIDE)
-            continue;
-        k->is_kept[at] = has_last_step || f->ts[at] < limit;
-        if (!k->is_kept[at] || f->correlation[at] == -1)
-            continue;
-        uint32_t *count = kino__map_put(&by_correlation, (uint64_t)f->correlation[at], 0);
-        ok = count != NULL;
-        if (ok)
-            ++*count;
-    }
-    for (uint32_t at = 0; ok && at < f->count; at++) {
-        if (!(f->flags[at] & KINO__FRAME_GPU_SIDE) || f->correlation[at] == -1)
-            continue;
-        const uint32_t *count = kino__map_get(&by_correlation, (uint64_t)f->correlation[at]);
-        k->host_count[at] = !count ? 0 : kino__frame_is_hta(f) ? *count : 1;
-    }
-    kino__map_deinit(&by_correlation);
-    return ok;
-}
-
-/* MTIA: host rows wholly inside the steps, their device rows, and memory work inside a step. */
-static bool keep_mtia(kino__frame *f, kept_rows *k)
-{
-    int64_t first = INT64_MAX, last = INT64_MIN;
-    for (size_t i = 0; i < f->steps.count; i++) {
-        const kino__frame_step *step = &f->steps.items[i];
-        first = step->ts < first ? step->ts : first;
-        last = step->ts + step->dur > last ? step->ts + step->dur : last;
-    }
-    kino__map kept;
-    kino__map_init(&kept, NULL);
-    bool ok = true;
-    const uint32_t host_kinds = KINO__KIND_BIT(KINO__KIND_OP) |
-                                KINO__KIND_BIT(KINO__KIND_ANNOTATION) |
-                                KINO__KIND_BIT(KINO__KIND_RUNTIME);
-    for (uint32_t at = 0; ok && at < f->count; at++) {
-        kino__kind kind = kino__category_kind(f->trace->category[f->row[at]]);
-        if (!(host_kinds & KINO__KIND_BIT(kind)) || f->ts[at] < first ||
-            kino__frame_end(f, at) > last)
-            continue;
-        k->is_kept[at] = 1;
-        if (f->correlation[at] != -1)
-            ok = kino__map_put(&kept, (uint64_t)f->correlation[at], 1) != NULL;
-    }
-    for (uint32_t at = 0; ok && at < f->count; at++) {
-        kino__kind kind = kino__category_kind(f->trace->category[f->row[at]]);
-        if (!(KINO__KINDS_DEVICE & KINO__KIND_BIT(kind)))
-            continue;
-        k->is_kept[at] =
-            f->correlation[at] != -1 && kino__map_get(&kept, (uint64_t)f->correlation[at]) != NULL;
-        for (size_t i = 0; f->type[at] == KINO__KERNEL_MEMORY && i < f->steps.count; i++) {
-            const kino__frame_step *step = &f->steps.items[i];
-            if (f->ts[at] < step->ts || f->ts[at] >= step->ts + step->dur)
-                continue;
-            k->is_kept[at] = 1;
-            if (f->iteration[at] == -1 || f->iteration[at] == KINO_NO_INT)
-                f->iteration[at] = step->number;
-        }
-    }
-    kino__map_deinit(&kept);
-    return ok;
-}
-
-/* Rebuilds the frame from what is kept: device rows first, then the host's. */
-static bool rebuild(kino__frame *f, const kept_rows *k, bool is_mtia)
-{
-    size_t total = 0;
-    for (uint32_t at = 0; at < f->count; at++)
-        total += k->host_count[at] + k->is_kept[at];
-    kino__frame from = *f;
-    uint32_t *position = malloc(((size_t)f->count + 1) * sizeof *position);
-    kino__frame fresh = *f;
-    total++;
-    fresh.row = malloc(total * sizeof *f->row);
-    fresh.ts = malloc(total * sizeof *f->ts);
-    fresh.dur = malloc(total * sizeof *f->dur);
-    fresh.stream = malloc(total * sizeof *f->stream);
-    fresh.correlation = malloc(total * sizeof *f->correlation);
-    fresh.link = malloc(total * sizeof *f->link);
-    fresh.iteration = malloc(total * sizeof *f->iteration);
-    fresh.flags = malloc(total);
-    fresh.type = malloc(total);
-    bool ok = position && fresh.row && fresh.ts && fresh.dur && fresh.stream && fresh.correlation &&
-              fresh.link && fresh.iteration && fresh.flags && fresh.type;
-    uint32_t count = 0;
-    if (ok)
-        memset(position, 0xff, (size_t)f->count * sizeof *position);
-    for (int pass = 0; ok && pass < 2; pass++) {
-        for (uint32_t at = 0; at < from.count; at++) {
-            bool is_device = !is_mtia && from.flags[at] & KINO__FRAME_GPU_SIDE;
-            if ((pass == 0) != is_device)
-                continue;
-            uint32_t copies = is_device ? k->host_count[at] : k->is_kept[at];
-            position[at] = copies ? count : KINO_NO_ROW;
-            for (uint32_t c = 0; c < copies; c++)
-                move_row(&fresh, &from, count++, at);
-        }
-    }
-    for (uint32_t at = 0; ok && at < count; at++)
-        if (fresh.link[at] >= 0)
-            fresh.link[at] = position[fresh.link[at]] == KINO_NO_ROW
-                                 ? KINO__LINK_CUT
-                                 : (int32_t)position[fresh.link[at]];
-    free(position);
-    kino__frame *gone = ok ? &from : &fresh;
-    free(gone->row);
-    free(gone->ts);
-    free(gone->dur);
-    free(gone->stream);
-    free(gone->correlation);
-    free(gone->link);
-    free(gone->iteration);
-    free(gone->flags);
-    free(gone->type);
-    if (!ok)
-        return false;
-    *f = fresh;
-    f->count = count;
-    memset(f->at_of_row, 0xff, (size_t)f->trace->event_count * sizeof *f->at_of_row);
-    for (uint32_t at = 0; at < count; at++)
-        f->at_of_row[f->row[at]] = at;
-    return find_steps(f);
-}
-
-bool kino__frame_cut(kino__frame *f, bool has_last_step)
-{
-    if (!has_several_steps(f))
+    int64_t ts, dur;
+    if (range->is_all)
         return true;
-    kept_rows k = {0};
-    bool is_mtia = f->device_kind == KINO__DEVICE_MTIA;
-    bool ok;
-    if (is_mtia) {
-        k.host_count = calloc((size_t)f->count + 1, sizeof *k.host_count);
-        k.is_kept = calloc((size_t)f->count + 1, 1);
-        ok = k.host_count && k.is_kept && keep_mtia(f, &k);
-    } else {
-        ok = count_hosts(f, &k, find_limit(f), has_last_step);
+    kino__frame_time(w->f, row, &ts, &dur);
+    if (!w->is_mtia)
+        return ts < range->last;
+    return kino__frame_category(w, row) & KINO__OF_CALLS && ts >= range->first &&
+           ts + dur <= range->last;
+}
+
+/* Rows that stay when a row of the host with their correlation does. */
+static bool is_followed(const kino__frame_work *w, uint32_t row)
+{
+    return w->is_mtia ? kino__frame_category(w, row) & KINO__OF_DEVICE
+                      : w->flags[row] & KINO__FRAME_GPU_SIDE;
+}
+
+/* Names are long and few: each is looked at once, and only where a type is asked for. */
+static void find_type(kino__frame_work *w, uint32_t row)
+{
+    kino_strid name = w->f->trace->name[row];
+    bool is_hta = kino__frame_is_hta(w->f);
+    if (name == KINO_NO_STRING || w->of_name[name] & KINO__NAME_TYPED ||
+        !(is_hta || kino__frame_category(w, row) & KINO__OF_KERNEL))
+        return;
+    kino__kernel_type type = kino__kernel_type_of(kino__trace_string(w->f->trace, name), is_hta);
+    w->of_name[name] |= (uint8_t)(KINO__NAME_TYPED | type);
+}
+
+/* Partners of all rows, cut off or not; then the host's rows outside of the window go. */
+static bool choose_hosts(kino__frame_work *w, const window *range)
+{
+    const kino__trace *trace = w->f->trace;
+    const uint8_t typed = kino__frame_is_hta(w->f) ? KINO__FRAME_KEPT : KINO__FRAME_DEVICE;
+    for (uint32_t row = 0; row < trace->event_count; row++) {
+        uint8_t flags = w->flags[row];
+        if (!(flags & KINO__FRAME_KEPT))
+            continue;
+        if (flags & typed)
+            find_type(w, row);
+        bool is_other = is_followed(w, row);
+        bool stays = !is_other && is_inside(w, range, row);
+        int64_t correlation = kino__frame_correlation(trace, row);
+        if (correlation != -1) {
+            kino__frame_call *call = kino__frame_call_add(&w->calls, correlation);
+            if (!call)
+                return false;
+            uint32_t *last = &call->last[flags & KINO__FRAME_GPU_SIDE ? 1 : 0];
+            *last = trace->number[row] + 1 > *last ? trace->number[row] + 1 : *last;
+            call->hosts += stays;
+        }
+        if (!stays && !is_other)
+            w->flags[row] = flags & (uint8_t)~KINO__FRAME_KEPT;
     }
-    ok = ok && rebuild(f, &k, is_mtia);
-    f->is_cut = ok && !has_last_step;
-    free(k.host_count);
-    free(k.is_kept);
+    return true;
+}
+
+/* Steps as MTIA's memory work sees them: the first that covers a time, its end (HTA) included. */
+static bool cut_memory_pieces(const kino__frame_work *w, kino__frame_pieces *out)
+{
+    size_t count = w->steps.count;
+    kino__frame_step *steps = malloc((count + 1) * sizeof *steps);
+    for (size_t i = 0; i < count && steps; i++) {
+        steps[i] = w->steps.items[count - 1 - i];
+        steps[i].dur += kino__frame_is_hta(w->f);
+    }
+    bool ok = steps && cut_pieces(steps, count, out);
+    free(steps);
+    return ok;
+}
+
+static bool is_memory_inside(const kino__frame_work *w, const kino__frame_pieces *pieces,
+                             uint32_t row, int64_t *number)
+{
+    int64_t ts, dur;
+    size_t hint = 0;
+    if (!(kino__frame_category(w, row) & KINO__OF_DEVICE) ||
+        kino__frame_type(w, row) != KINO__KERNEL_MEMORY)
+        return false;
+    kino__frame_time(w->f, row, &ts, &dur);
+    *number = kino__frame_number_at(pieces, ts, &hint);
+    return *number != -1;
+}
+
+static bool choose_others(kino__frame_work *w)
+{
+    const kino__trace *trace = w->f->trace;
+    kino__frame_pieces pieces = {0};
+    bool ok = !w->is_mtia || cut_memory_pieces(w, &pieces);
+    for (uint32_t row = 0; ok && row < trace->event_count; row++) {
+        if (!(w->flags[row] & KINO__FRAME_KEPT) || !is_followed(w, row))
+            continue;
+        int64_t correlation = kino__frame_correlation(trace, row), number;
+        const kino__frame_call *call =
+            correlation == -1 ? NULL : kino__frame_call_of(&w->calls, correlation);
+        if ((!call || call->hosts == 0) &&
+            !(w->is_mtia && is_memory_inside(w, &pieces, row, &number)))
+            w->flags[row] &= (uint8_t)~KINO__FRAME_KEPT;
+    }
+    free(pieces.edges);
+    free(pieces.number);
+    return ok;
+}
+
+bool kino__frame_choose(kino__frame_work *w, bool has_last_step)
+{
+    w->is_cutting = has_several_steps(w->f);
+    w->is_mtia = w->is_cutting && w->f->device_kind == KINO__DEVICE_MTIA;
+    w->f->is_cut = w->is_cutting && !has_last_step;
+    window stays = find_window(w, has_last_step);
+    return cut_pieces(w->steps.items, w->steps.count, &w->pieces) && choose_hosts(w, &stays) &&
+           (!w->is_cutting || choose_others(w));
+}
+
+bool kino__frame_fix_mtia(const kino__frame_work *w)
+{
+    kino__frame *f = w->f;
+    const kino__trace *trace = f->trace;
+    kino__frame_pieces pieces = {0};
+    bool ok = cut_memory_pieces(w, &pieces);
+    int64_t number;
+    for (uint32_t at = 0; ok && at < f->count; at++) {
+        if (!is_memory_inside(w, &pieces, f->row[at], &number))
+            continue;
+        const kino__label *tid = &trace->tracks.items[kino__trace_track_of(trace, f->row[at])].tid;
+        if (f->iteration[at] == -1)
+            f->iteration[at] = number;
+        if (f->stream[at] != -1 || tid->kind != KINO__LABEL_INT)
+            continue;
+        f->stream[at] = tid->number;
+        f->flags[at] |= tid->number != -1 ? KINO__FRAME_DEVICE : 0;
+        if (tid->number >= 0 && f->correlation[at] >= 0)
+            f->flags[at] |= KINO__FRAME_GPU_SIDE;
+    }
+    free(pieces.edges);
+    free(pieces.number);
     return ok;
 }

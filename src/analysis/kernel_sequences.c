@@ -10,7 +10,7 @@
 #include "analysis/device_work.h"
 #include "base/error.h"
 
-enum { P_OP, P_MIN_LEN, P_TOP_K, P_LAST_STEP };
+enum { P_OP, P_MIN_LEN, P_TOP_K, P_LAST_STEP, P_CALLS };
 
 static const kino_param_info params[] = {
     [P_OP] = {"op", KINO_TYPE_STRING, "aten::", "operators whose name holds this text", NULL},
@@ -18,6 +18,7 @@ static const kino_param_info params[] = {
                    NULL},
     [P_TOP_K] = {"top_k", KINO_TYPE_INT, "5", "so many sequences of a rank; 0: all", NULL},
     [P_LAST_STEP] = KINO__PARAM_LAST_STEP,
+    [P_CALLS] = {"calls", KINO_TYPE_BOOL, "no", "also list the calls of these sequences", NULL},
     {0},
 };
 
@@ -28,10 +29,17 @@ typedef struct row {
     kino_str pattern;
     int64_t count, kernel_dur, op_dur; /* ns */
     int64_t event;                     /* the first call */
+    int64_t group;                     /* the number it got first; not packed */
 } row;
 
+typedef struct call {
+    int64_t rank, event;
+    int64_t sequence; /* its place in the answer, from 1 */
+} call;
+
 typedef struct partial {
-    KINO__VEC(row) rows; /* of a rank together, in the order of the answer */
+    KINO__VEC(row) rows;   /* of a rank together, in the order of the answer */
+    KINO__VEC(call) calls; /* where they are asked for */
     kino__string_pool texts;
     int64_t candidates; /* calls with such a name */
     int64_t left_out;   /* sequences behind top_k */
@@ -42,6 +50,7 @@ static void deinit(void *value)
 {
     partial *p = value;
     kino__vec_deinit(&p->rows);
+    kino__vec_deinit(&p->calls);
     kino__string_pool_deinit(&p->texts);
 }
 
@@ -133,7 +142,7 @@ static void add_id(const kino__frame *f, kino__buffer *key, uint32_t at)
 }
 
 static bool add_call(partial *p, const kino__call_graph *g, grouping *s, const below *first,
-                     size_t count)
+                     size_t count, bool has_calls)
 {
     const kino__frame *f = g->frame;
     uint32_t root = first->root;
@@ -149,9 +158,15 @@ static bool add_call(partial *p, const kino__call_graph *g, grouping *s, const b
         row *fresh = kino__vec_add(&p->rows);
         if (!fresh)
             return false;
-        *fresh =
-            (row){.rank = f->trace->rank, .event = kino__trace_event_id(f->trace, f->row[root])};
+        *fresh = (row){.rank = f->trace->rank,
+                       .event = kino__trace_event_id(f->trace, f->row[root]),
+                       .group = id};
     }
+    call *slot = has_calls ? kino__vec_add(&p->calls) : NULL;
+    if (has_calls && !slot)
+        return false;
+    if (slot)
+        *slot = (call){f->trace->rank, kino__trace_event_id(f->trace, f->row[root]), id};
     row *r = &p->rows.items[id];
     r->count++;
     r->kernel_dur = kino__sum(r->kernel_dur, kino__frame_ns(f, g->kernel_dur[root]));
@@ -175,7 +190,8 @@ static kino_str pattern_text(partial *p, const kino__trace *trace, kino_str key,
     return text == KINO_NO_STRING ? (kino_str){NULL, 0} : kino__string_pool_text(&p->texts, text);
 }
 
-static bool group(partial *p, const kino__call_graph *g, const kernels_below *kernels)
+static bool group(partial *p, const kino__call_graph *g, const kernels_below *kernels,
+                  bool has_calls)
 {
     grouping s = {0};
     kino__string_pool_init(&s.keys, NULL);
@@ -184,7 +200,7 @@ static bool group(partial *p, const kino__call_graph *g, const kernels_below *ke
         uint32_t root = kernels->items[i].root;
         for (next = i + 1; next < kernels->count && kernels->items[next].root == root; next++)
             ;
-        ok = add_call(p, g, &s, &kernels->items[i], next - i);
+        ok = add_call(p, g, &s, &kernels->items[i], next - i, has_calls);
     }
     for (size_t i = 0; ok && i < p->rows.count; i++) {
         kino_str key = kino__string_pool_text(&s.keys, (kino_strid)i);
@@ -212,11 +228,30 @@ static bool find_sequences(const kino__analysis *a, const kino__call_graph *g, p
     kernels_below kernels = {0};
     bool ok = holds && root_of;
     uint32_t depth = ok ? find_depth(p, g, holds) : UINT32_MAX;
-    ok = ok && collect(a, g, holds, depth, root_of, &kernels) && group(p, g, &kernels);
+    ok = ok && collect(a, g, holds, depth, root_of, &kernels) &&
+         group(p, g, &kernels, kino__param_bool(a, P_CALLS));
     free(holds);
     free(root_of);
     kino__vec_deinit(&kernels);
     return ok;
+}
+
+/* Calls name the groups of their sequences: now the places, and only those that are left. */
+static bool place_calls(partial *p, size_t groups)
+{
+    int64_t *places = calloc(groups + 1, sizeof *places);
+    size_t kept = 0;
+    for (size_t i = 0; places && i < p->rows.count; i++)
+        places[p->rows.items[i].group] = (int64_t)i + 1;
+    for (size_t i = 0; places && i < p->calls.count; i++) {
+        call c = p->calls.items[i];
+        c.sequence = places[c.sequence];
+        if (c.sequence)
+            p->calls.items[kept++] = c;
+    }
+    p->calls.count = kept;
+    free(places);
+    return places != NULL;
 }
 
 static kino_status map(const kino__analysis *a, const kino__trace *trace, void *value,
@@ -231,19 +266,21 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     p->is_cut = g->frame->is_cut;
     if (p->rows.count)
         qsort(p->rows.items, p->rows.count, sizeof *p->rows.items, compare_rows);
+    size_t groups = p->rows.count;
     int64_t top_k = kino__param_int(a, P_TOP_K);
     if (top_k > 0 && p->rows.count > (uint64_t)top_k) {
         p->left_out = (int64_t)p->rows.count - top_k;
         p->rows.count = (size_t)top_k;
     }
-    return KINO_OK;
+    return place_calls(p, groups) ? KINO_OK : kino__fail_nomem(err);
 }
 
 static kino_status merge(const kino__analysis *a, void *into, void *from, kino_error *err)
 {
     (void)a;
     partial *p = into, *more = from;
-    if (!kino__vec_reserve(&p->rows, more->rows.count))
+    if (!kino__vec_reserve(&p->rows, more->rows.count) ||
+        !kino__vec_append(&p->calls, &more->calls))
         return kino__fail_nomem(err);
     for (size_t i = 0; i < more->rows.count; i++) {
         row r = more->rows.items[i];
@@ -269,10 +306,18 @@ static void pack_row(kino__pack *pack, row *r)
     kino__pack_int(pack, &r->event);
 }
 
+static void pack_call(kino__pack *pack, call *c)
+{
+    kino__pack_int(pack, &c->rank);
+    kino__pack_int(pack, &c->event);
+    kino__pack_int(pack, &c->sequence);
+}
+
 static void pack(kino__pack *pack, void *value)
 {
     partial *p = value;
     KINO__PACK_VEC(pack, &p->rows, pack_row);
+    KINO__PACK_VEC(pack, &p->calls, pack_call);
     kino__pack_int(pack, &p->candidates);
     kino__pack_int(pack, &p->left_out);
     kino__pack_bool(pack, &p->is_cut);
@@ -291,9 +336,17 @@ static const kino_column columns[] = {
     {0},
 };
 
+static const kino_column call_columns[] = {
+    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
+    {"sequence", KINO_TYPE_INT, NULL, "its row among those of the rank, from 1"},
+    {"event", KINO_TYPE_INT, NULL, "id of the call"},
+    {0},
+};
+
 static const kino_table_info tables[] = {
     {"kernel_sequences", "one row a rank and sequence, the most frequent first", columns, NULL,
      "no such operator runs that many kernels"},
+    {"kernel_sequence_calls", "one row a call; with calls", call_columns, NULL, "only with calls"},
     {0},
 };
 
@@ -312,6 +365,14 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         kino__table_add_int(table, r->op_dur);
         kino__table_add_int(table, r->event);
     }
+    kino__table *calls = kino__analysis_table(result, 1);
+    for (size_t i = 0; i < p->calls.count; i++) {
+        kino__table_add_int(calls, p->calls.items[i].rank);
+        kino__table_add_int(calls, p->calls.items[i].sequence);
+        kino__table_add_int(calls, p->calls.items[i].event);
+    }
+    if (!kino__param_bool(a, P_CALLS))
+        kino__table_describe(calls, KINO__TABLE_QUIET, NULL, NULL);
     kino_str op = kino__param_text(a, P_OP);
     if (p->candidates == 0)
         kino__result_note(result, "sequences not available: no call has '%.*s' in its name",

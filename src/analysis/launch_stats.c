@@ -2,8 +2,10 @@
  * the delay between both. */
 #include <stdlib.h>
 
-#include "analysis/frame.h"
+#include "analysis/device_work.h"
+#include "analysis/large.h"
 #include "analysis/launch.h"
+#include "analysis/record_sort.h"
 #include "base/error.h"
 
 enum { P_RUNTIME_CUTOFF, P_DELAY_CUTOFF, P_MEMORY, P_LAST_STEP };
@@ -36,19 +38,11 @@ static void deinit(void *value)
     kino__vec_deinit(&p->ranks);
 }
 
-static bool is_hta_launch(kino_str name, bool has_memory)
-{
-    return kino__str_is(name, "cudaLaunchKernel") || kino__str_is(name, "cudaLaunchKernelExC") ||
-           kino__str_is(name, "runFunction - job_prep_and_submit_for_execution") ||
-           (has_memory &&
-            (kino__str_is(name, "cudaMemsetAsync") || kino__str_is(name, "cudaMemcpyAsync")));
-}
-
 static bool is_launch(const kino__frame *f, kino_str name, bool has_memory)
 {
-    if (f->mode != KINO__FRAME_DEFAULT)
-        return is_hta_launch(name, has_memory);
     kino__launch_kind kind = kino__launch_kind_of(name);
+    if (f->mode != KINO__FRAME_DEFAULT && !(kino__call_marks(name) & KINO__CALL_STATS))
+        return false;
     return kind == KINO__LAUNCH_KERNEL || kind == KINO__LAUNCH_GRAPH ||
            (has_memory && kind != KINO__LAUNCH_NONE);
 }
@@ -72,34 +66,32 @@ static bool add_row(partial *p, const kino__frame *f, uint32_t host, uint32_t de
 /* The default: each piece of work with the call that launched it. */
 static bool add_linked(partial *p, const kino__frame *f, const uint8_t *is_wanted)
 {
-    for (uint32_t at = 0; at < f->count; at++) {
+    KINO__VEC(kino__keyed) works = {.allocator = &kino__large_allocator};
+    bool ok = true;
+    for (uint32_t at = 0; ok && at < f->count; at++) {
         if (!kino__frame_is_device(f, at) || f->link[at] < 0)
             continue;
         kino_strid name = f->trace->name[f->row[f->link[at]]];
-        if (name != KINO_NO_STRING && is_wanted[name] && !add_row(p, f, (uint32_t)f->link[at], at))
-            return false;
+        if (name == KINO_NO_STRING || !is_wanted[name])
+            continue;
+        kino__keyed *work = kino__vec_add(&works);
+        ok = work != NULL;
+        if (ok)
+            *work = (kino__keyed){f->correlation[at], at};
     }
-    return true;
-}
-
-typedef struct keyed {
-    int64_t correlation;
-    uint32_t at;
-} keyed;
-
-static int compare_keyed(const void *a, const void *b)
-{
-    const keyed *x = a, *y = b;
-    if (x->correlation != y->correlation)
-        return x->correlation < y->correlation ? -1 : 1;
-    return x->at < y->at ? -1 : x->at > y->at;
+    ok = ok && (works.count == 0 || kino__keyed_sort(works.items, works.count)) &&
+         kino__vec_reserve(&p->rows, works.count);
+    for (size_t i = 0; ok && i < works.count; i++)
+        ok = add_row(p, f, (uint32_t)f->link[works.items[i].value], works.items[i].value);
+    kino__vec_deinit(&works);
+    return ok;
 }
 
 /* HTA: every host row with every device row of the same correlation, where a launch has it. */
 static bool add_joined(partial *p, const kino__frame *f, const uint8_t *is_wanted)
 {
-    keyed *sides[2] = {malloc(((size_t)f->count + 1) * sizeof(keyed)),
-                       malloc(((size_t)f->count + 1) * sizeof(keyed))};
+    kino__keyed *sides[2] = {malloc(((size_t)f->count + 1) * sizeof(kino__keyed)),
+                             malloc(((size_t)f->count + 1) * sizeof(kino__keyed))};
     size_t counts[2] = {0, 0};
     kino__map wanted;
     kino__map_init(&wanted, NULL);
@@ -113,17 +105,15 @@ static bool add_joined(partial *p, const kino__frame *f, const uint8_t *is_wante
         if (f->correlation[at] == -1 || !kino__map_get(&wanted, (uint64_t)f->correlation[at]))
             continue;
         int side = f->stream[at] != -1;
-        sides[side][counts[side]++] = (keyed){f->correlation[at], at};
+        sides[side][counts[side]++] = (kino__keyed){f->correlation[at], at};
     }
     for (int side = 0; ok && side < 2; side++)
-        if (counts[side])
-            qsort(sides[side], counts[side], sizeof **sides, compare_keyed);
+        ok = counts[side] == 0 || kino__keyed_sort(sides[side], counts[side]);
     for (size_t h = 0, d = 0; ok && h < counts[0]; h++) {
-        while (d < counts[1] && sides[1][d].correlation < sides[0][h].correlation)
+        while (d < counts[1] && sides[1][d].key < sides[0][h].key)
             d++;
-        for (size_t k = d;
-             ok && k < counts[1] && sides[1][k].correlation == sides[0][h].correlation; k++)
-            ok = add_row(p, f, sides[0][h].at, sides[1][k].at);
+        for (size_t k = d; ok && k < counts[1] && sides[1][k].key == sides[0][h].key; k++)
+            ok = add_row(p, f, sides[0][h].value, sides[1][k].value);
     }
     kino__map_deinit(&wanted);
     free(sides[0]);
@@ -141,9 +131,15 @@ static int compare_rows(const void *a, const void *b)
     return x->device_event < y->device_event ? -1 : x->device_event > y->device_event;
 }
 
+static int64_t correlation_key(const void *row)
+{
+    return ((const launch *)row)->correlation;
+}
+
 static kino_status map(const kino__analysis *a, const kino__trace *trace, void *value,
                        kino_error *err)
 {
+    static const kino__record_key keys[] = {correlation_key};
     partial *p = value;
     const kino__frame *f =
         kino__frame_of(trace, kino__frame_mode_of(a), kino__param_bool(a, P_LAST_STEP), a->pool);
@@ -156,11 +152,12 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     if (ok) {
         *rank = trace->rank;
         p->is_cut = f->is_cut;
+        p->rows.allocator = &kino__large_allocator;
         ok = f->mode == KINO__FRAME_DEFAULT ? add_linked(p, f, is_wanted)
                                             : add_joined(p, f, is_wanted);
     }
-    if (ok && p->rows.count)
-        qsort(p->rows.items, p->rows.count, sizeof *p->rows.items, compare_rows);
+    ok = ok && kino__records_sort(p->rows.items, p->rows.count, sizeof *p->rows.items, keys, 1,
+                                  compare_rows);
     free(is_wanted);
     return ok ? KINO_OK : kino__fail_nomem(err);
 }
@@ -258,6 +255,10 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     (void)err;
     const partial *p = value;
     kino__table *table = kino__analysis_table(result, 0);
+    if (table) { /* room at once, where there is some */
+        table->cells.allocator = &kino__large_allocator;
+        (void)kino__vec_reserve(&table->cells, p->rows.count * table->column_count);
+    }
     for (size_t i = 0; i < p->rows.count; i++) {
         const launch *r = &p->rows.items[i];
         kino__table_add_int(table, r->rank);

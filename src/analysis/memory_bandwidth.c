@@ -121,6 +121,13 @@ static bool collect(const kino__frame *f, changes *out)
     return ok;
 }
 
+/* Of a GB/s, so that what is added and taken away leaves nothing. No memory does 10^6 GB/s. */
+static int64_t billionths_of(double bandwidth)
+{
+    const double most = 1e6;
+    return llround(fmax(-most, fmin(most, bandwidth)) * 1e9);
+}
+
 /* What runs after each change, in place of the change itself. */
 static void add_up(changes *all, bool is_hta)
 {
@@ -132,7 +139,7 @@ static void add_up(changes *all, bool is_hta)
             billionths = 0;
         }
         sum += all->items[i].bandwidth;
-        billionths += llround(all->items[i].bandwidth * 1e9);
+        billionths = kino__sum(billionths, billionths_of(all->items[i].bandwidth));
         if (is_hta)
             all->items[i].bandwidth = sum;
         else
@@ -179,7 +186,7 @@ static bool add_series(partial *p, const kino__frame *f, const changes *all)
             return false;
         int64_t ts = c->ts * f->unit_ns;
         if (f->mode != KINO__FRAME_DEFAULT) /* from the file's clock to the run's */
-            ts += trace->base_ns - trace->origin_ns;
+            ts = (int64_t)((uint64_t)ts + (uint64_t)trace->base_ns - (uint64_t)trace->origin_ns);
         *to = (point){trace->rank, ts, kino__trace_event_id(trace, f->row[c->at]),
                       bits_of(c->bandwidth), c->kind};
     }

@@ -90,9 +90,9 @@ typedef struct counting {
 
 static void add_sums(sums *into, const sums *more)
 {
-    into->increase += more->increase;
+    into->increase = kino__sum(into->increase, more->increase);
     into->count += more->count;
-    into->size += more->size;
+    into->size = kino__sum(into->size, more->size);
 }
 
 static kino__memory_statistic *find_row(counting *c, uint32_t device, kino_strid name)
@@ -137,9 +137,9 @@ static bool add_rows(counting *c, uint32_t device)
         kino__memory_statistic *row = find_row(c, device, node_at(g, node)->name);
         if (!row)
             return false;
-        row->self_increase += s->increase;
+        row->self_increase = kino__sum(row->self_increase, s->increase);
         row->self_count += s->count;
-        row->self_size += s->size;
+        row->self_size = kino__sum(row->self_size, s->size);
     }
     for (size_t i = g->m.visited_count; i-- > 0;) {
         uint32_t node = g->m.visited[i];
@@ -154,9 +154,9 @@ static bool add_rows(counting *c, uint32_t device)
         kino__memory_statistic *row = find_row(c, device, node_at(g, node)->name);
         if (!row)
             return false;
-        row->increase += s.increase;
+        row->increase = kino__sum(row->increase, s.increase);
         row->count += s.count;
-        row->size += s.size;
+        row->size = kino__sum(row->size, s.size);
     }
     return true;
 }

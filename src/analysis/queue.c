@@ -3,30 +3,12 @@
 
 #include <stdlib.h>
 
+#include "analysis/large.h"
 #include "analysis/launch.h"
+#include "analysis/record_sort.h"
 
-/* HTA's own list; the default goes by the table of all launches, graphs included. */
-static bool is_hta_launch(kino_str name)
-{
-    static const char *const names[] = {"cudaLaunchKernel",
-                                        "cudaLaunchKernelExC",
-                                        "cuLaunchKernel",
-                                        "cuLaunchKernelEx",
-                                        "cudaMemcpyAsync",
-                                        "cudaMemsetAsync",
-                                        "runFunction - job_prep_and_submit_for_execution",
-                                        "hipLaunchKernel",
-                                        "hipExtModuleLaunchKernel",
-                                        "hipMemsetAsync",
-                                        "hipMemcpyAsync",
-                                        "hipMemcpyWithStream"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (kino__str_is(name, names[i]))
-            return true;
-    return false;
-}
-
-/* 1 for names of launches; the caller frees it. */
+/* Of each name: is it a launch? HTA has its own list; the default goes by what a call launches,
+ * graphs included. The caller frees it. */
 static uint8_t *find_launch_names(const kino__frame *f)
 {
     size_t count = kino__string_pool_count(&f->trace->strings);
@@ -35,7 +17,7 @@ static uint8_t *find_launch_names(const kino__frame *f)
         kino_str name = kino__trace_string(f->trace, id);
         is_launch[id] = f->mode == KINO__FRAME_DEFAULT
                             ? kino__launch_kind_of(name) != KINO__LAUNCH_NONE
-                            : is_hta_launch(name);
+                            : (kino__call_marks(name) & KINO__CALL_QUEUE) != 0;
     }
     return is_launch;
 }
@@ -58,14 +40,23 @@ static bool add_point(kino__queue *q, const kino__frame *f, uint32_t at, uint32_
     return true;
 }
 
+/* Work that a call of the host has put on a device. */
+static bool is_work(const kino__frame *f, uint32_t at)
+{
+    const uint8_t both = KINO__FRAME_DEVICE | KINO__FRAME_GPU_SIDE;
+    return (f->flags[at] & both) == both && f->link[at] >= 0;
+}
+
 /* Every piece of work whose launch counts: one up at the launch, one down at its start. */
 static bool add_points(kino__queue *q, const kino__frame *f, const uint8_t *is_launch)
 {
-    uint8_t *is_used = calloc((size_t)f->count + 1, 1);
-    bool ok = is_used != NULL;
+    uint8_t *is_used = kino__large_new((size_t)f->count + 1, sizeof *is_used);
+    size_t count = 0;
+    for (uint32_t at = 0; at < f->count; at++)
+        count += is_work(f, at);
+    bool ok = is_used && kino__vec_reserve(&q->points, 2 * count);
     for (uint32_t at = 0; ok && at < f->count; at++) {
-        bool is_work = kino__frame_is_device(f, at) && f->flags[at] & KINO__FRAME_GPU_SIDE;
-        if (!is_work || f->link[at] < 0 || !is_counted(f, (uint32_t)f->link[at], is_launch))
+        if (!is_work(f, at) || !is_counted(f, (uint32_t)f->link[at], is_launch))
             continue;
         uint32_t launch = (uint32_t)f->link[at];
         is_used[launch] = 1;
@@ -73,7 +64,7 @@ static bool add_points(kino__queue *q, const kino__frame *f, const uint8_t *is_l
     }
     for (uint32_t at = 0; ok && f->mode != KINO__FRAME_DEFAULT && at < f->count; at++)
         q->doubled += is_counted(f, at, is_launch) && !is_used[at];
-    free(is_used);
+    kino__large_free(is_used);
     return ok;
 }
 
@@ -92,18 +83,29 @@ static int compare_points(const void *a, const void *b)
     return x->work < y->work ? -1 : x->work > y->work;
 }
 
+static int64_t stream_key(const void *point)
+{
+    return ((const kino__queue_point *)point)->stream;
+}
+
+static int64_t ts_key(const void *point)
+{
+    return ((const kino__queue_point *)point)->ts;
+}
+
 bool kino__queue_make(const kino__frame *f, kino__queue *out)
 {
-    *out = (kino__queue){0};
+    static const kino__record_key keys[] = {stream_key, ts_key};
+    *out = (kino__queue){.points.allocator = &kino__large_allocator};
     uint8_t *is_launch = find_launch_names(f);
-    bool ok = is_launch && add_points(out, f, is_launch);
+    bool ok = is_launch && add_points(out, f, is_launch) &&
+              kino__records_sort(out->points.items, out->points.count, sizeof *out->points.items,
+                                 keys, 2, compare_points);
     free(is_launch);
     if (!ok) {
         kino__queue_deinit(out);
         return false;
     }
-    if (out->points.count)
-        qsort(out->points.items, out->points.count, sizeof *out->points.items, compare_points);
     for (size_t i = 1; i < out->points.count; i++)
         if (out->points.items[i].stream == out->points.items[i - 1].stream)
             out->points.items[i].length += out->points.items[i - 1].length;

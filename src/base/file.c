@@ -161,3 +161,18 @@ void kino__file_will_need(const kino__file *file, size_t offset, size_t size)
     size_t end = size > file->size - offset ? file->size : offset + size;
     (void)madvise((void *)(uintptr_t)(file->data + start), end - start, MADV_POPULATE_READ);
 }
+
+void kino__file_rest(const kino__file *file)
+{
+    kino__file_rest_part(file, 0, file->size);
+}
+
+void kino__file_rest_part(const kino__file *file, size_t offset, size_t size)
+{
+    if (!file->data || offset >= file->size)
+        return;
+    /* Whole pages; a neighbour that still reads the one at the border gets it back. */
+    size_t start = offset & ~(size_t)4095;
+    size_t end = size > file->size - offset ? file->mapped : offset + size;
+    (void)madvise((void *)(uintptr_t)(file->data + start), end - start, MADV_DONTNEED);
+}

@@ -26,4 +26,9 @@ void kino__file_close(kino__file *file);
  * once. */
 void kino__file_will_need(const kino__file *file, size_t offset, size_t size);
 
+/* Gives back the memory of the pages that have been read. What is read again comes from the file
+ * again. Any thread, at any time. */
+void kino__file_rest(const kino__file *file);
+void kino__file_rest_part(const kino__file *file, size_t offset, size_t size);
+
 #endif

@@ -6,7 +6,8 @@
  *   return kino__output_file_close(&file, st == KINO_OK, err);
  *
  * The bytes are written beside the target under a private name; closing with commit syncs them and
- * renames, so that whoever looks, even after a crash, sees the old file or the whole new one. */
+ * renames, so that whoever looks, even after a crash, sees the old file or the whole new one. A
+ * process that is killed leaves "out.json.tmp.XXXXXX" behind, which no reader of folders takes. */
 #ifndef KINO__BASE_OUTPUT_FILE_H
 #define KINO__BASE_OUTPUT_FILE_H
 

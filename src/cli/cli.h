@@ -33,12 +33,23 @@ typedef struct kino__common_options {
     kino__ranks ranks;
     const char *run, *span, *simd;
     unsigned jobs;
+    uint64_t memory; /* kino_load_options.memory; 0 where a command needs all traces at once */
     /* commands that print tables */
     const char *format, *output, *table;
     uint64_t limit; /* KINO__LIMIT_DEFAULT: by format */
 } kino__common_options;
 
 #define KINO__LIMIT_DEFAULT UINT64_MAX
+
+/* --memory of the commands that can work trace by trace. */
+#define KINO__MEMORY_DEFAULT ((uint64_t)128000000)
+#define KINO__MEMORY_OPTION(offset)                                                                \
+    {                                                                                              \
+        "memory", KINO__OPTION_SIZE, "SIZE",                                                       \
+            "keep at most this much of a run's traces in memory, and read the others again when "  \
+            "their turn comes; 0: keep all (default: 128MB)",                                      \
+            offset, false                                                                          \
+    }
 
 enum {
     KINO__COMMAND_LOADS = 1,  /* --rank, --run, --span, --jobs */

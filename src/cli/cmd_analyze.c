@@ -25,8 +25,14 @@ typedef struct analyze_options {
 static const kino__option options_table[] = {
     {"list", KINO__OPTION_FLAG, NULL, "name all analyses, with one line each",
      offsetof(analyze_options, list), false},
+    KINO__MEMORY_OPTION(offsetof(analyze_options, common.memory)),
     {0},
 };
+
+static void init(void *options)
+{
+    ((analyze_options *)options)->common.memory = KINO__MEMORY_DEFAULT;
+}
 
 /* -- parameters as options -- */
 
@@ -326,6 +332,7 @@ const kino__command kino__command_analyze = {
     .options = options_table,
     .groups = KINO__COMMAND_LOADS | KINO__COMMAND_PRINTS,
     .options_size = sizeof(analyze_options),
+    .init = init,
     .run = run_analyze,
     .more_options = more_options,
     .print_help = print_help,

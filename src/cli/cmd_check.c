@@ -15,8 +15,14 @@ static const kino__option options_table[] = {
      "exit with 3 when one of these is found: kinds (truncated), severities (loss, damage, "
      "warning, note), or any: all but notes",
      offsetof(check_options, fail_on), false},
+    KINO__MEMORY_OPTION(offsetof(check_options, common.memory)),
     {0},
 };
+
+static void init(void *options)
+{
+    ((check_options *)options)->common.memory = KINO__MEMORY_DEFAULT;
+}
 
 enum { LOSS, DAMAGE, WARNING, NOTE, SEVERITY_COUNT };
 static const char *const severities[SEVERITY_COUNT] = {"loss", "damage", "warning", "note"};
@@ -192,5 +198,6 @@ const kino__command kino__command_check = {
     .options = options_table,
     .groups = KINO__COMMAND_LOADS | KINO__COMMAND_PRINTS,
     .options_size = sizeof(check_options),
+    .init = init,
     .run = run_check,
 };

@@ -9,6 +9,12 @@ typedef struct convert_options {
     const char *stacks, *weight;
     bool merge, redact;
     const char *redact_key, *redact_words;
+    bool counters, critical_path;
+    bool include_last_step;
+    const char *compat;
+    const char *annotation, *instance, *data_load_events; /* of the analysis critical-path */
+    bool zero_weight_edges, all_events, all_edges;
+    const char *kernel_sequences, *min_pattern_len, *top_k; /* of the analysis kernel-sequences */
 } convert_options;
 
 static const kino__option options_table[] = {
@@ -33,6 +39,46 @@ static const kino__option options_table[] = {
     {"redact-words", KINO__OPTION_TEXT, "LIST",
      "with --redact: words to replace as well, wherever they stand",
      offsetof(convert_options, redact_words), false},
+    {"counters", KINO__OPTION_FLAG, NULL,
+     "add counters: queue lengths, memory bandwidth, utilisation, allocated memory",
+     offsetof(convert_options, counters), false},
+    {"critical-path", KINO__OPTION_FLAG, NULL,
+     "draw the critical path in: its events marked, arrows along its waits, other spans left out",
+     offsetof(convert_options, critical_path), false},
+    {"annotation", KINO__OPTION_TEXT, "TEXT",
+     "with --critical-path: the region, events whose name contains this (default: ProfilerStep)",
+     offsetof(convert_options, annotation), false},
+    {"instance", KINO__OPTION_TEXT, "N|A-B",
+     "with --critical-path: which of these events, from 0 (default: 0)",
+     offsetof(convert_options, instance), false},
+    {"data-load-events", KINO__OPTION_TEXT, "LIST",
+     "with --critical-path: names of data loading contain one of these",
+     offsetof(convert_options, data_load_events), false},
+    {"zero-weight-edges", KINO__OPTION_FLAG, NULL,
+     "with --critical-path: an edge from every launch to its work",
+     offsetof(convert_options, zero_weight_edges), false},
+    {"all-events", KINO__OPTION_FLAG, NULL, "with --critical-path: keep spans that are not on it",
+     offsetof(convert_options, all_events), false},
+    {"all-edges", KINO__OPTION_FLAG, NULL,
+     "with --critical-path: keep all spans, arrows for all edges of the graph",
+     offsetof(convert_options, all_edges), false},
+    {"kernel-sequences", KINO__OPTION_TEXT, "OP",
+     "mark the calls of operators with this text in their name that run the most frequent kernel "
+     "sequences",
+     offsetof(convert_options, kernel_sequences), false},
+    {"min-pattern-len", KINO__OPTION_TEXT, "N",
+     "with --kernel-sequences: only calls that run this many kernels (default: 3)",
+     offsetof(convert_options, min_pattern_len), false},
+    {"top-k", KINO__OPTION_TEXT, "N",
+     "with --kernel-sequences: so many sequences (default: 5; 0: all)",
+     offsetof(convert_options, top_k), false},
+    {"include-last-step", KINO__OPTION_FLAG, NULL,
+     "with --counters, --critical-path, --kernel-sequences: do not stop before the last profiler "
+     "step, as HTA does",
+     offsetof(convert_options, include_last_step), false},
+    {"compat", KINO__OPTION_CHOICE, "hta|hta-ns",
+     "with --counters, --critical-path, --kernel-sequences: as HTA makes them",
+     offsetof(convert_options, compat), false},
     {0},
 };
 
@@ -63,29 +109,170 @@ static kino_status redact(const convert_options *options, kino__progress_bar *ba
     return st;
 }
 
-/* The run as it was asked for: redacted, merged, both or neither. */
+static kino_status merge(const convert_options *options, kino__progress_bar *bar, kino_run *run,
+                         kino_run **out, kino_error *err)
+{
+    (void)options;
+    kino_merge_options merge = KINO_MERGE_OPTIONS_INIT;
+    merge.progress = kino__progress_bar_report;
+    merge.progress_context = bar;
+    return kino_run_merge(run, &merge, out, err);
+}
+
+static kino_status add_counters(const convert_options *options, kino__progress_bar *bar,
+                                kino_run *run, kino_run **out, kino_error *err)
+{
+    kino_counter_options counters = KINO_COUNTER_OPTIONS_INIT;
+    counters.compat = options->compat;
+    counters.include_last_step = options->include_last_step;
+    counters.progress = kino__progress_bar_report;
+    counters.progress_context = bar;
+    return kino_run_add_counters(run, &counters, out, err);
+}
+
+/* -- overlays, with the parameters of their analyses -- */
+
+enum { MOST_PARAMS = 6 };
+
+typedef struct params {
+    kino_param items[MOST_PARAMS];
+    size_t count;
+} params;
+
+/* Those that were given. */
+static void add_param(params *to, const char *name, const char *value)
+{
+    if (value)
+        to->items[to->count++] = (kino_param){name, value};
+}
+
+static params critical_params(const convert_options *options)
+{
+    params p = {.count = 0};
+    add_param(&p, "annotation", options->annotation);
+    add_param(&p, "instance", options->instance);
+    add_param(&p, "data_load_events", options->data_load_events);
+    add_param(&p, "zero_weight_edges", options->zero_weight_edges ? "yes" : NULL);
+    add_param(&p, "include_last_step", options->include_last_step ? "yes" : NULL);
+    add_param(&p, "compat", options->compat);
+    return p;
+}
+
+static kino_status overlay_critical_path(const convert_options *options, kino__progress_bar *bar,
+                                         kino_run *run, kino_run **out, kino_error *err)
+{
+    const params p = critical_params(options);
+    kino_critical_overlay_options overlay = KINO_CRITICAL_OVERLAY_OPTIONS_INIT;
+    overlay.params = p.items;
+    overlay.param_count = p.count;
+    overlay.all_events = options->all_events;
+    overlay.all_edges = options->all_edges;
+    overlay.progress = kino__progress_bar_report;
+    overlay.progress_context = bar;
+    return kino_run_overlay_critical_path(run, &overlay, out, err);
+}
+
+static params sequence_params(const convert_options *options)
+{
+    params p = {.count = 0};
+    add_param(&p, "op", options->kernel_sequences);
+    add_param(&p, "min_pattern_len", options->min_pattern_len);
+    add_param(&p, "top_k", options->top_k);
+    add_param(&p, "include_last_step", options->include_last_step ? "yes" : NULL);
+    add_param(&p, "compat", options->compat);
+    return p;
+}
+
+static kino_status overlay_sequences(const convert_options *options, kino__progress_bar *bar,
+                                     kino_run *run, kino_run **out, kino_error *err)
+{
+    const params p = sequence_params(options);
+    kino_sequence_overlay_options overlay = KINO_SEQUENCE_OVERLAY_OPTIONS_INIT;
+    overlay.params = p.items;
+    overlay.param_count = p.count;
+    overlay.progress = kino__progress_bar_report;
+    overlay.progress_context = bar;
+    return kino_run_overlay_kernel_sequences(run, &overlay, out, err);
+}
+
+/* -- all of them -- */
+
+typedef kino_status (*change)(const convert_options *options, kino__progress_bar *bar,
+                              kino_run *run, kino_run **out, kino_error *err);
+
+static int make_change(const convert_options *options, change make, kino_run *run, kino_run **out)
+{
+    kino__progress_bar bar;
+    kino_error err;
+    const char *warning;
+    kino__progress_bar_init(&bar, !options->common.quiet && !options->common.no_progress);
+    kino_status st = make(options, &bar, run, out, &err);
+    kino__progress_bar_end(&bar);
+    if (st != KINO_OK)
+        return kino__report_error(&err, KINO__EXIT_FAILED);
+    for (size_t i = 0; !options->common.quiet && (warning = kino_run_warning(*out, i)); i++)
+        kino__report_note("warning: %s", warning);
+    return KINO__EXIT_OK;
+}
+
+/* The run as it was asked for. Counters and sequences are made while all events are there, and what
+ * was added is redacted and merged as well. Each run borrows from the one before. */
 static int change_and_write(const convert_options *options, kino_run *run,
                             const kino__target *target)
 {
-    kino_run *redacted = NULL, *merged = NULL;
-    kino_error err;
-    kino_status st = KINO_OK;
-    kino__progress_bar bar;
-    kino__progress_bar_init(&bar, !options->common.quiet && !options->common.no_progress);
-    kino_merge_options merge = KINO_MERGE_OPTIONS_INIT;
-    merge.progress = kino__progress_bar_report;
-    merge.progress_context = &bar;
-    if (options->redact)
-        st = redact(options, &bar, run, &redacted, &err);
-    if (st == KINO_OK && options->merge)
-        st = kino_run_merge(redacted ? redacted : run, &merge, &merged, &err);
-    kino__progress_bar_end(&bar);
-    int code = st == KINO_OK ? KINO__EXIT_OK : kino__report_error(&err, KINO__EXIT_FAILED);
+    enum { CHANGES = 5 };
+    static const change changes[CHANGES] = {add_counters, overlay_sequences, overlay_critical_path,
+                                            redact, merge};
+    const bool is_wanted[CHANGES] = {options->counters, options->kernel_sequences != NULL,
+                                     options->critical_path, options->redact, options->merge};
+    kino_run *made[CHANGES] = {NULL};
+    int code = KINO__EXIT_OK;
+    for (size_t i = 0; i < CHANGES && code == KINO__EXIT_OK; i++) {
+        if (!is_wanted[i])
+            continue;
+        code = make_change(options, changes[i], run, &made[i]);
+        run = made[i];
+    }
     if (code == KINO__EXIT_OK)
-        code = write_run(options, merged ? merged : redacted ? redacted : run, target);
-    kino_run_free(merged);
-    kino_run_free(redacted);
+        code = write_run(options, run, target);
+    for (size_t i = CHANGES; i-- > 0;)
+        kino_run_free(made[i]);
     return code;
+}
+
+/* Options that mean nothing without another one, and values that do not fit. */
+static int check_options(const convert_options *given)
+{
+    if (!given->redact && (given->redact_key || given->redact_words))
+        return kino__report_usage(&kino__command_convert,
+                                  "--redact-key and --redact-words need --redact");
+    bool has_path_options = given->annotation || given->instance || given->data_load_events ||
+                            given->zero_weight_edges || given->all_events || given->all_edges;
+    if (!given->critical_path && has_path_options)
+        return kino__report_usage(&kino__command_convert,
+                                  "--annotation, --instance, --data-load-events, "
+                                  "--zero-weight-edges, --all-events and --all-edges need "
+                                  "--critical-path");
+    if (!given->kernel_sequences && (given->min_pattern_len || given->top_k))
+        return kino__report_usage(&kino__command_convert,
+                                  "--min-pattern-len and --top-k need --kernel-sequences");
+    if (given->kernel_sequences && given->redact)
+        return kino__report_usage(&kino__command_convert,
+                                  "--kernel-sequences writes names that --redact would have to "
+                                  "replace: redact first, then mark the output");
+    bool has_overlay = given->counters || given->critical_path || given->kernel_sequences;
+    if (!has_overlay && (given->compat || given->include_last_step))
+        return kino__report_usage(&kino__command_convert,
+                                  "--compat and --include-last-step need --counters, "
+                                  "--critical-path or --kernel-sequences");
+    const params path = critical_params(given), sequences = sequence_params(given);
+    kino_error err;
+    if ((given->critical_path &&
+         kino_analysis_check("critical-path", path.items, path.count, &err) != KINO_OK) ||
+        (given->kernel_sequences && kino_analysis_check("kernel-sequences", sequences.items,
+                                                        sequences.count, &err) != KINO_OK))
+        return kino__report_usage(&kino__command_convert, "%s", err.message);
+    return KINO__EXIT_OK;
 }
 
 static int run_convert(void *options, char **arguments, size_t count)
@@ -94,13 +281,12 @@ static int run_convert(void *options, char **arguments, size_t count)
     if (count < 2)
         return kino__report_usage(&kino__command_convert,
                                   count ? "which output file?" : "which trace?");
-    if (!given->redact && (given->redact_key || given->redact_words))
-        return kino__report_usage(&kino__command_convert,
-                                  "--redact-key and --redact-words need --redact");
     kino__target target;
-    int code =
-        kino__target_check(&kino__command_convert, arguments[count - 1], given->to, "to", &target);
     kino_run *run = NULL;
+    int code = check_options(given);
+    if (code == KINO__EXIT_OK)
+        code = kino__target_check(&kino__command_convert, arguments[count - 1], given->to, "to",
+                                  &target);
     if (code == KINO__EXIT_OK)
         code = kino__open_run(&given->common, arguments, count - 1, &run);
     if (code == KINO__EXIT_OK)

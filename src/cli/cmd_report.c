@@ -30,6 +30,7 @@ static const kino__option options_table[] = {
     {"width", KINO__OPTION_UINT, "N",
      "columns to fit into (default: the terminal's, 100 where there is none)",
      offsetof(report_options, width), false},
+    KINO__MEMORY_OPTION(COMMON(memory)),
     {0},
 };
 
@@ -37,6 +38,7 @@ static void init(void *options)
 {
     report_options *o = options;
     o->common.span = "newest";
+    o->common.memory = KINO__MEMORY_DEFAULT;
 }
 
 static int show_report(const report_options *given, const kino_report *report)

@@ -83,6 +83,7 @@ int kino__open_run(const kino__common_options *options, char **paths, size_t cou
     load.span = options->span;
     load.ranks = options->ranks.items.items;
     load.rank_count = options->ranks.items.count;
+    load.memory = options->memory;
     kino_error err;
     kino_status st = kino_run_open((const char *const *)paths, count, &load, out, &err);
     kino__progress_bar_end(&bar);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "engine/engine_internal.h"
+#include "engine/reload.h"
 #include "rule/rule.h"
 
 /* -- the list -- */
@@ -33,10 +34,21 @@ typedef struct mapping {
     kino__analysis *analysis;
     const kino__run *run;
     kino__progress *progress;
+    bool is_tight;       /* a trace is released as soon as its partial is made */
+    kino__buffer *saved; /* tight: the partials as bytes */
     void **partials;
     kino_status *statuses;
     kino_error *errors;
 } mapping;
+
+/* The partial without the trace: nothing of it points there any more. */
+static kino_status save_partial(const mapping *m, size_t index, kino_error *err)
+{
+    kino__partial_save(m->analysis, m->partials[index], &m->saved[index]);
+    kino__partial_free(m->analysis, m->partials[index]);
+    m->partials[index] = NULL;
+    return m->saved[index].failed ? kino__fail_nomem(err) : KINO_OK;
+}
 
 static kino_status map_trace(const mapping *m, size_t index, kino_error *err)
 {
@@ -45,10 +57,13 @@ static kino_status map_trace(const mapping *m, size_t index, kino_error *err)
     unsigned needs = def->needs ? def->needs : KINO__COLUMN_ALL;
     if (kino__progress_is_cancelled(m->progress))
         return kino__fail(err, KINO_CANCELLED, "interrupted");
+    KINO_TRY(kino__trace_require(trace, needs, m->analysis->pool, err));
     m->partials[index] = kino__partial_new(m->analysis);
-    if (!m->partials[index] || !kino__trace_need(trace, needs, m->analysis->pool))
+    if (!m->partials[index])
         return kino__fail_nomem(err);
     KINO_TRY(def->map(m->analysis, trace, m->partials[index], err));
+    if (m->is_tight)
+        KINO_TRY(save_partial(m, index, err));
     if (!kino__progress_add(m->progress, trace->event_count))
         return kino__fail(err, KINO_CANCELLED, "interrupted");
     return KINO_OK;
@@ -58,7 +73,21 @@ static void map_one(void *context, unsigned worker, size_t index)
 {
     (void)worker;
     const mapping *m = context;
+    kino__trace *trace = m->run->traces.items[index];
+    bool was_there = !kino__trace_is_released(trace);
     m->statuses[index] = map_trace(m, index, &m->errors[index]);
+    if (m->is_tight)
+        kino__trace_done(trace, was_there);
+}
+
+/* A saved partial again; its bytes live as long as the analysis. */
+static kino_status load_partial(const mapping *m, size_t index, kino_error *err)
+{
+    kino_str bytes = kino__arena_copy(&m->analysis->arena, kino__buffer_str(&m->saved[index]));
+    kino__buffer_deinit(&m->saved[index]);
+    if (!bytes.data)
+        return kino__fail_nomem(err);
+    return kino__partial_load(m->analysis, bytes, &m->partials[index], err);
 }
 
 /* Into the first one, in order; the others are gone afterwards. The first failure in that order
@@ -72,6 +101,8 @@ static kino_status merge_all(const mapping *m, size_t count, kino_error *err)
             if (err)
                 *err = m->errors[i];
         }
+        if (st == KINO_OK && m->is_tight)
+            st = load_partial(m, i, err);
         if (i == 0)
             continue;
         if (st == KINO_OK)
@@ -82,16 +113,19 @@ static kino_status merge_all(const mapping *m, size_t count, kino_error *err)
     return st;
 }
 
-kino_status kino__analyze_map(kino__analysis *a, const kino__run *run, kino__pool *pool,
-                              kino__progress *progress, void **out, kino_error *err)
+static kino_status map_run(kino__analysis *a, const kino__run *run, bool is_alone, kino__pool *pool,
+                           kino__progress *progress, void **out, kino_error *err)
 {
     *out = NULL;
     size_t count = run->traces.count;
-    mapping m = {a, run, progress, NULL, NULL, NULL};
+    mapping m = {
+        .analysis = a, .run = run, .progress = progress, .is_tight = is_alone && run->is_tight};
+    m.saved = calloc(count + 1, sizeof *m.saved);
     m.partials = calloc(count + 1, sizeof *m.partials);
     m.statuses = calloc(count + 1, sizeof *m.statuses);
     m.errors = calloc(count + 1, sizeof *m.errors);
-    kino_status st = m.partials && m.statuses && m.errors ? KINO_OK : kino__fail_nomem(err);
+    bool ok = m.saved && m.partials && m.statuses && m.errors;
+    kino_status st = ok ? KINO_OK : kino__fail_nomem(err);
     if (st == KINO_OK) {
         uint64_t events = 0;
         for (size_t i = 0; i < count; i++)
@@ -113,10 +147,19 @@ kino_status kino__analyze_map(kino__analysis *a, const kino__run *run, kino__poo
             kino__partial_free(a, m.partials[0]);
         a->pool = pool; /* nobody else uses it in finish */
     }
+    for (size_t i = 0; i < count && m.saved; i++)
+        kino__buffer_deinit(&m.saved[i]);
+    free(m.saved);
     free(m.partials);
     free(m.statuses);
     free(m.errors);
     return st;
+}
+
+kino_status kino__analyze_map(kino__analysis *a, const kino__run *run, kino__pool *pool,
+                              kino__progress *progress, void **out, kino_error *err)
+{
+    return map_run(a, run, false, pool, progress, out, err);
 }
 
 /* -- tables -- */
@@ -174,19 +217,26 @@ kino_status kino__analysis_finish(const kino__analysis *a, const kino__run *run,
     return KINO_OK;
 }
 
-kino_status kino__analyze_run(const kino__analysis_def *def, const kino__run *run,
-                              const kino__analyze_how *how, kino_result *result, kino_error *err)
+/* is_alone: nobody else uses the run, so the traces of a tight one may be released. */
+static kino_status analyze(const kino__analysis_def *def, const kino__run *run, bool is_alone,
+                           const kino__analyze_how *how, kino_result *result, kino_error *err)
 {
     kino__analysis a;
     void *partial = NULL;
     kino_status st = kino__analysis_init(&a, def, how->params, how->param_count, err);
     if (st == KINO_OK)
-        st = kino__analyze_map(&a, run, how->pool, how->progress, &partial, err);
+        st = map_run(&a, run, is_alone, how->pool, how->progress, &partial, err);
     if (st == KINO_OK)
         st = kino__analysis_finish(&a, run, partial, result, err);
     kino__partial_free(&a, partial);
     kino__analysis_deinit(&a);
     return st;
+}
+
+kino_status kino__analyze_run(const kino__analysis_def *def, const kino__run *run,
+                              const kino__analyze_how *how, kino_result *result, kino_error *err)
+{
+    return analyze(def, run, false, how, result, err);
 }
 
 /* -- the public face -- */
@@ -289,7 +339,7 @@ kino_status kino_run_analyze(kino_run *run, const char *name, const kino_analyze
     KINO_TRY(kino__pool_new(given.jobs, &how.pool, err));
     kino_result *result = kino__result_new(def->name);
     kino__run_describe(run, result);
-    kino_status st = kino__analyze_run(def, &run->run, &how, result, err);
+    kino_status st = analyze(def, &run->run, true, &how, result, err);
     kino__pool_free(how.pool);
     if (st == KINO_OK)
         return kino__result_finish(result, out, err);

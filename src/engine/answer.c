@@ -16,6 +16,9 @@ kino_status kino_run_query(kino_run *run, const char *sql, const kino_query_opti
     kino_query_options given = KINO_QUERY_OPTIONS_INIT;
     if (options)
         memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    if (run->is_selection) /* queries find traces by their numbers */
+        return kino__fail(err, KINO_ARGUMENT,
+                          "SQL takes whole runs: 'WHERE trace = N' chooses a trace");
     KINO_TRY(kino__run_prepare(run, KINO__COLUMN_ALL & ~KINO__COLUMN_PLACE, err));
     kino__table_functions functions = kino__analyze_functions(run);
     kino__query_options inner = {

@@ -157,15 +157,6 @@ static kino_status check_categories(const kino__cut *cut, const kino__run *run, 
 
 /* -- the new run */
 
-static kino_status copy_metadata(kino__trace *to, const kino__trace *from, kino_error *err)
-{
-    for (size_t i = 0; i < from->metadata.count; i++)
-        if (!kino__trace_add_metadata(to, from->metadata.items[i].key,
-                                      from->metadata.items[i].value))
-            return kino__fail_nomem(err);
-    return KINO_OK;
-}
-
 static kino_status add_cut(kino_run *out, const kino__trace *trace, const uint8_t *is_kept,
                            kino__progress *progress, kino_error *err)
 {
@@ -173,7 +164,7 @@ static kino_status add_cut(kino_run *out, const kino__trace *trace, const uint8_
     kino__derive derive = {.sources = &source, .count = 1, .progress = progress};
     kino__trace *made;
     KINO_TRY(kino__trace_derive(&derive, &made, err));
-    kino_status st = copy_metadata(made, trace, err);
+    kino_status st = kino__derived_copy_metadata(made, trace, err);
     if (st != KINO_OK) {
         kino__trace_free(made);
         return st;

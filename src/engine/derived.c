@@ -1,4 +1,4 @@
-/* derived.c - what runs made from runs (cut, redact, merge) share. */
+/* derived.c - what runs made from runs (cut, redact, merge, overlays) share. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "engine/engine_internal.h"
+#include "store/derive.h"
 
 kino_status kino__derived_run_new(const kino_run *parent, kino_run **out, kino_error *err)
 {
@@ -43,6 +44,15 @@ void kino__derived_run_warn(kino_run *run, const char *format, ...)
     const char **slot = line.data ? kino__vec_add(&run->warnings) : NULL;
     if (slot)
         *slot = line.data; /* a warning that finds no memory is lost, the run is not */
+}
+
+kino_status kino__derived_copy_metadata(kino__trace *to, const kino__trace *from, kino_error *err)
+{
+    for (size_t i = 0; i < from->metadata.count; i++)
+        if (!kino__trace_add_metadata(to, from->metadata.items[i].key,
+                                      from->metadata.items[i].value))
+            return kino__fail_nomem(err);
+    return KINO_OK;
 }
 
 const char *kino__trace_title(kino__arena *arena, const kino__trace *trace)

@@ -88,9 +88,7 @@ static void split_name(kino__arena *arena, kino__found *file)
 
 /* -- folders -- */
 
-typedef struct name_list {
-    KINO__VEC(const char *) names;
-} name_list;
+typedef kino__names name_list;
 
 static int compare_names(const void *a, const void *b)
 {
@@ -110,6 +108,20 @@ static const char *join(kino__arena *arena, const char *folder, const char *name
     return kino__arena_format(arena, "%s%s%s", folder, has_slash ? "" : "/", name).data;
 }
 
+/* Is the entry a folder (`traces`: a file)? Pipes and devices are neither: reading them may never
+ * end. Most file systems tell with the name; only for links and where they do not it costs a
+ * stat. False also when memory is out. */
+static bool is_wanted(kino__arena *arena, const char *folder, const struct dirent *entry,
+                      bool traces)
+{
+    struct stat info;
+    if (entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN)
+        return entry->d_type == (traces ? DT_REG : DT_DIR);
+    const char *path = join(arena, folder, entry->d_name);
+    return path && stat(path, &info) == 0 &&
+           (traces ? S_ISREG(info.st_mode) : S_ISDIR(info.st_mode));
+}
+
 /* Names in a folder, sorted; `traces`: trace files, else sub-folders. */
 static kino_status list_folder(kino__arena *arena, const char *folder, bool traces, name_list *out,
                                kino_error *err)
@@ -122,11 +134,8 @@ static kino_status list_folder(kino__arena *arena, const char *folder, bool trac
     while (st == KINO_OK &&
            (entry = readdir(dir))) { /* NOLINT(concurrency-mt-unsafe): the DIR is ours alone */
         kino_str name = kino__str_from(entry->d_name);
-        const char *path = join(arena, folder, entry->d_name);
-        if (!path)
-            st = kino__fail_nomem(err);
-        else if (name.data[0] == '.' || is_directory(path) == traces ||
-                 (traces && !is_trace_name(name)))
+        if (name.data[0] == '.' || (traces && !is_trace_name(name)) ||
+            !is_wanted(arena, folder, entry, traces))
             continue;
         const char *copy = kino__arena_copy(arena, name).data;
         const char **slot = copy ? kino__vec_add(&out->names) : NULL;
@@ -399,6 +408,32 @@ kino_status kino__discover(const char *const *paths, size_t count, const char *r
             KINO_TRY(choose_run(out, paths[i], run, span, err));
     }
     return KINO_OK;
+}
+
+kino_status kino__discover_runs(kino__arena *arena, const char *folder, kino__names *out,
+                                kino_error *err)
+{
+    KINO_TRY(list_runs(arena, folder, out, err));
+    if (!has_traces(arena, folder))
+        return KINO_OK;
+    const char **slot = kino__vec_add(&out->names);
+    if (!slot)
+        return kino__fail_nomem(err);
+    memmove(out->names.items + 1, out->names.items, (out->names.count - 1) * sizeof *slot);
+    out->names.items[0] = ".";
+    return KINO_OK;
+}
+
+kino_status kino__discover_folder(const char *folder, kino__discovery *out, kino_error *err)
+{
+    name_list files = {0};
+    *out = (kino__discovery){0};
+    kino__arena_init(&out->arena, NULL);
+    kino_status st = list_folder(&out->arena, folder, true, &files, err);
+    for (size_t i = 0; i < files.names.count && st == KINO_OK; i++)
+        st = add_file(out, join(&out->arena, folder, files.names.items[i]), true, err);
+    kino__vec_deinit(&files.names);
+    return st;
 }
 
 void kino__discovery_deinit(kino__discovery *discovery)

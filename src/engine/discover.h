@@ -1,9 +1,9 @@
 /* discover.h - from paths to trace files: files, standard input, folders, runs and spans.
  *
- * A folder's traces are the files directly in it whose names end in .json, .json.gz, .json.zst or
- * .kino. A folder without any holds the runs below it, however deep they lie, each named by its path
- * from there ("a/b"). Files named <worker>.<digits>.pt.trace.json are spans of a worker: 1, 2, 3,
- * ... in the order of the digits as text. */
+ * A folder's traces are the files directly in it (no pipes or devices) whose names end in .json,
+ * .json.gz, .json.zst or .kino. A folder without any holds the runs below it, however deep they
+ * lie, each named by its path from there ("a/b"). Files named <worker>.<digits>.pt.trace.json are
+ * spans of a worker: 1, 2, 3, ... in the order of the digits as text. */
 #ifndef KINO__ENGINE_DISCOVER_H
 #define KINO__ENGINE_DISCOVER_H
 
@@ -31,6 +31,17 @@ typedef struct kino__discovery {
 KINO_NODISCARD kino_status kino__discover(const char *const *paths, size_t count, const char *run,
                                           const char *span, kino__discovery *out, kino_error *err);
 void kino__discovery_deinit(kino__discovery *discovery);
+
+/* The folders with traces directly in them, `folder` itself (as ".") and those below however deep:
+ * their paths from there, in natural order, in the arena. */
+typedef struct kino__names {
+    KINO__VEC(const char *) names;
+} kino__names;
+KINO_NODISCARD kino_status kino__discover_runs(kino__arena *arena, const char *folder,
+                                               kino__names *out, kino_error *err);
+/* The traces directly in a folder, of all spans; `out` as for kino__discover. */
+KINO_NODISCARD kino_status kino__discover_folder(const char *folder, kino__discovery *out,
+                                                 kino_error *err);
 
 /* Compares texts with their numbers by value: "rank-2" before "rank-10". */
 int kino__natural_compare(const char *a, const char *b);

@@ -17,7 +17,8 @@ struct kino_run {
     kino__arena arena;
     /* a run made from another one, which must outlive it (derived.c) */
     const kino_run *parent;
-    void *rules; /* what its traces' rules point to */
+    bool is_selection; /* its traces are the parent's (select.c) */
+    void *rules;       /* what its traces' rules point to */
     void (*rules_free)(void *rules);
 };
 
@@ -27,6 +28,9 @@ KINO_NODISCARD kino_status kino__derived_run_new(const kino_run *parent, kino_ru
 /* Adds a line to its warnings. */
 void kino__derived_run_warn(kino_run *run, const char *format, ...) KINO_PRINTF(2, 3);
 uint64_t kino__run_event_count(const kino_run *run);
+/* The top-level keys of a trace, for one made from it. */
+KINO_NODISCARD kino_status kino__derived_copy_metadata(kino__trace *to, const kino__trace *from,
+                                                       kino_error *err);
 /* "rank 3", or "trace 2" where the rank is unknown, into the arena; never NULL. */
 const char *kino__trace_title(kino__arena *arena, const kino__trace *trace);
 /* What names of files in a format end with (".json.gz"), in the arena; empty: no such format. */
@@ -40,7 +44,7 @@ void kino__label_trace(kino__trace *trace, const char *worker, const char *span)
  * KINO_NO_INT. */
 int64_t kino__rank_of_name(const char *path);
 
-/* kino__run_need on as many threads as the run was opened with. */
+/* kino__run_require on as many threads as the run was opened with. */
 KINO_NODISCARD kino_status kino__run_prepare(const kino_run *run, unsigned columns,
                                              kino_error *err);
 

@@ -11,8 +11,32 @@
 /* Numbers and literals tell nothing. */
 static bool is_plain_value(kino_str text)
 {
-    static const char *const literals[] = {"true", "false", "True", "False", "None", "null", "nan",
-                                           "NaN",  "inf",   "N/A",  "",      "on",   "off"};
+    static const char *const literals[] = {"true",
+                                           "false",
+                                           "True",
+                                           "False",
+                                           "None",
+                                           "null",
+                                           "nan",
+                                           "NaN",
+                                           "inf",
+                                           "N/A",
+                                           "",
+                                           "on",
+                                           "off",
+                                           "critical_path_operator",
+                                           "critical_path_dependency",
+                                           "critical_path_sync_dependency",
+                                           "critical_path_kernel_launch_delay",
+                                           "critical_path_kernel_kernel_delay",
+                                           "Parameter", /* what memory is for */
+                                           "Optimizer state",
+                                           "Input",
+                                           "Temporary",
+                                           "Activation",
+                                           "Gradient",
+                                           "Autograd",
+                                           "Unknown"};
     for (size_t i = 0; i < sizeof literals / sizeof *literals; i++)
         if (kino__str_is(text, literals[i]))
             return true;
@@ -106,13 +130,26 @@ static bool is_known_class(kino_str text)
     return has_only_words(text, words, sizeof words / sizeof *words);
 }
 
+/* Names of counters and arrows that are added to traces (overlay.h). */
+static bool is_overlay_name(kino_str text)
+{
+    static const char *const words[] = {
+        "critical_path", "Queue",     "Length", "GPU",    "CPU",    "Device", "Utilization",
+        "Memory",        "Allocated", "Memcpy", "Memset", "HtoD",   "DtoH",   "DtoD",
+        "HtoH",          "PtoP",      "HtoA",   "AtoH",   "Unknown"};
+    return has_only_words(text, words, sizeof words / sizeof *words);
+}
+
 /* Names of PyTorch's own annotations. What they add (a class, a number) is judged apart. */
 static bool redact_framework(const kino__redactor *r, kino_str text, kino__buffer *out,
                              bool *is_changed)
 {
     static const kino_str whole[] = {
         KINO__STR("[memory]"), KINO__STR("[OutOfMemory]"), KINO__STR("Record Window End"),
-        KINO__STR("Iteration Start: PyTorch Profiler"), KINO__STR("PyTorch Profiler (0)")};
+        KINO__STR("Iteration Start: PyTorch Profiler"), KINO__STR("PyTorch Profiler (0)"),
+        /* actions of the memory timeline */
+        KINO__STR("preexisting"), KINO__STR("create"), KINO__STR("increment_version"),
+        KINO__STR("destroy")};
     static const kino_str prefixes[] = {KINO__STR("ProfilerStep#"),
                                         KINO__STR("Optimizer.step#"),
                                         KINO__STR("Optimizer.zero_grad#"),
@@ -126,6 +163,10 @@ static bool redact_framework(const kino__redactor *r, kino_str text, kino__buffe
             kino__buffer_add(out, text);
             return true;
         }
+    }
+    if (is_overlay_name(text)) {
+        kino__buffer_add(out, text);
+        return true;
     }
     if (kino__str_starts_with(text, KINO__STR("nccl:")) ||
         kino__str_starts_with(text, KINO__STR("gloo:"))) {

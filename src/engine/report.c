@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "engine/analyze.h"
+#include "engine/reload.h"
 #include "engine/report_internal.h"
 
 /* What a report is made of; one that is not in this build is left out. The expensive ones first:
@@ -185,21 +186,36 @@ static bool save_partials(work *w, size_t index)
                                                 &j->partials[index], NULL) != KINO_OK)
             return false;
     }
-    kino__trace_forget(w->run->traces.items[index]);
     return true;
+}
+
+/* No job has its partial of this trace. */
+static void fail_trace(work *w, size_t index, const kino_error *err)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        w->statuses[i * w->run->traces.count + index] = err->code;
+        w->errors[i * w->run->traces.count + index] = *err;
+    }
 }
 
 static void map_trace(void *context, unsigned worker, size_t index)
 {
     (void)worker;
     work *w = context;
-    bool ok = kino__trace_need(w->run->traces.items[index], KINO__COLUMN_ALL, NULL);
-    for (size_t i = 0; i < w->count && ok; i++)
+    kino__trace *trace = w->run->traces.items[index];
+    bool was_there = !kino__trace_is_released(trace);
+    kino_error err;
+    kino_status st = kino__trace_require(trace, KINO__COLUMN_ALL, NULL, &err);
+    for (size_t i = 0; i < w->count && st == KINO_OK; i++)
         run_map(w, i, index);
-    if (ok && w->is_alone)
-        ok = save_partials(w, index);
-    if (!ok)
-        w->statuses[index] = kino__fail_nomem(&w->errors[index]);
+    if (st == KINO_OK && w->is_alone && !save_partials(w, index))
+        st = kino__fail_nomem(&err);
+    if (st != KINO_OK)
+        fail_trace(w, index, &err);
+    if (w->is_alone && w->run->is_tight)
+        kino__trace_done(trace, was_there);
+    else if (w->is_alone && st == KINO_OK)
+        kino__trace_forget(trace);
 }
 
 static void map_all(work *w)
@@ -213,12 +229,16 @@ static void map_all(work *w)
         kino__pool_run(w->pool, traces, map_trace, w);
         return;
     }
-    if (kino__trace_need(w->run->traces.items[0], KINO__COLUMN_ALL, w->pool))
+    kino_error err;
+    kino_status st = kino__trace_require(w->run->traces.items[0], KINO__COLUMN_ALL, w->pool, &err);
+    if (st == KINO_OK)
         kino__pool_run(w->pool, 2, begin_trace, w);
     if (w->has_profile)
         kino__pool_run(w->pool, w->count, map_job, w);
-    else
-        w->statuses[0] = kino__fail_nomem(&w->errors[0]);
+    else if (st == KINO_OK)
+        st = kino__fail_nomem(&err);
+    if (st != KINO_OK)
+        fail_trace(w, 0, &err);
 }
 
 static kino_status merge_job(work *w, size_t number, kino_error *err)

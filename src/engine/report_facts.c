@@ -80,6 +80,41 @@ static void find_longest(const kino__profile *p, kino__rank_fact *rank)
     }
 }
 
+static bool has_table(uint8_t type)
+{
+    return type == KINO__EVENT_TYPE_OPERATOR || type == KINO__EVENT_TYPE_ANNOTATION ||
+           type == KINO__EVENT_TYPE_KERNEL;
+}
+
+/* Which names the tables of operators and kernels begin with is known when all traces are done; by
+ * then their rows may be gone. */
+static bool find_named(const kino__profile *p, kino__report_facts *facts)
+{
+    const kino__trace *trace = p->trace;
+    size_t count = kino__string_pool_count(&trace->strings), used = 0;
+    kino__longest *longest = calloc(count + 1, sizeof *longest);
+    uint8_t *is_used = calloc(count + 1, 1);
+    bool ok = longest && is_used;
+    for (uint32_t row = 0; row < trace->event_count && ok; row++) {
+        kino_strid name = trace->name[row];
+        if (name >= count)
+            continue;
+        is_used[name] |= has_table(p->type[row]);
+        if (is_long(&longest[name], trace->dur[row]))
+            kino__longest_add(&longest[name], trace->dur[row], kino__trace_event_id(trace, row));
+    }
+    for (size_t i = 0; i < count && ok; i++)
+        used += is_used[i];
+    ok = ok && kino__vec_reserve(&facts->names, used);
+    for (size_t i = 0; i < count && ok; i++)
+        if (is_used[i])
+            facts->names.items[facts->names.count++] =
+                (kino__name_fact){trace->index, (kino_strid)i, longest[i]};
+    free(longest);
+    free(is_used);
+    return ok;
+}
+
 static bool add_steps(const kino__analysis *a, const kino__profile *p, kino__report_facts *facts)
 {
     for (size_t i = 0; i < p->steps.count; i++) {
@@ -124,7 +159,7 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     if (!kino__info_window(trace, &rank->window_start, &rank->window_end))
         rank->window_start = KINO_NO_TIME;
     find_longest(p, rank);
-    return KINO_OK;
+    return find_named(p, facts) ? KINO_OK : kino__fail_nomem(err);
 }
 
 static kino_status merge(const kino__analysis *a, void *into, void *from, kino_error *err)
@@ -133,8 +168,11 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
     kino__report_facts *facts = into, *more = from;
     size_t first = facts->steps.count;
     if (!kino__vec_reserve(&facts->steps, more->steps.count) ||
-        !kino__vec_reserve(&facts->ranks, more->ranks.count))
+        !kino__vec_reserve(&facts->ranks, more->ranks.count) ||
+        !kino__vec_reserve(&facts->names, more->names.count))
         return kino__fail_nomem(err);
+    for (size_t i = 0; i < more->names.count; i++)
+        facts->names.items[facts->names.count++] = more->names.items[i];
     for (size_t i = 0; i < more->steps.count; i++)
         facts->steps.items[facts->steps.count++] = more->steps.items[i];
     for (size_t i = 0; i < more->ranks.count; i++) {
@@ -149,6 +187,7 @@ static void deinit(void *value)
     kino__report_facts *facts = value;
     kino__vec_deinit(&facts->steps);
     kino__vec_deinit(&facts->ranks);
+    kino__vec_deinit(&facts->names);
 }
 
 static const char *const compat[] = {"tensorboard", NULL};

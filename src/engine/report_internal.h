@@ -46,9 +46,17 @@ typedef struct kino__rank_fact {
     kino__longest longest[KINO__ROLE_COUNT];
 } kino__rank_fact;
 
+/* The longest events of a name that operators or kernels have, in one trace. */
+typedef struct kino__name_fact {
+    uint32_t trace;
+    kino_strid name;
+    kino__longest longest;
+} kino__name_fact;
+
 typedef struct kino__report_facts {
     KINO__VEC(kino__step_fact) steps;
     KINO__VEC(kino__rank_fact) ranks; /* in the order of traces */
+    KINO__VEC(kino__name_fact) names; /* the same */
 } kino__report_facts;
 
 /* Its partial is kino__report_facts; it has no tables to finish. */
@@ -107,7 +115,8 @@ void kino__report_sections(kino__report *report, const kino_run *run,
                            const kino__report_facts *facts, kino__report_numbers *numbers);
 
 /* Of these, operators and kernels (report_top.c). */
-void kino__report_top(kino__report *report, const kino_run *run, kino__report_numbers *numbers);
+void kino__report_top(kino__report *report, const kino_run *run, const kino__report_facts *facts,
+                      kino__report_numbers *numbers);
 /* A new section; a table without rows counts as none. Never NULL. */
 kino__report_section *kino__report_add_section(kino__report *report, const char *name,
                                                const char *title, const kino__table *table);

@@ -458,7 +458,7 @@ void kino__report_sections(kino__report *report, const kino_run *run,
                            const kino__report_facts *facts, kino__report_numbers *numbers)
 {
     add_findings(report, numbers);
-    kino__report_top(report, run, numbers);
+    kino__report_top(report, run, facts, numbers);
     add_devices(report, facts);
     add_memory(report, facts, numbers);
     add_ranks(report, facts, numbers);

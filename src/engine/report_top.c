@@ -148,27 +148,18 @@ typedef struct named {
     size_t count;
 } named;
 
-static void find_named(const kino_run *run, named *n)
+static void find_named(const kino_run *run, const kino__report_facts *facts, named *n)
 {
+    size_t at = 0;
     for (size_t t = 0; t < run->run.traces.count; t++) {
         const kino__trace *trace = run->run.traces.items[t];
-        size_t count = kino__string_pool_count(&trace->strings);
-        uint8_t *slots = calloc(count + 1, 1);
-        bool is_any = false;
-        for (size_t i = 0; slots && i < n->count; i++) {
-            kino_strid id = kino__string_pool_find(&trace->strings, n->names[i]);
-            if (id < count)
-                slots[id] = (uint8_t)(i + 1);
-            is_any |= id < count;
-        }
-        for (uint32_t row = 0; is_any && row < trace->event_count; row++) {
-            uint32_t id = trace->name[row];
-            if (id >= count || !slots[id] || trace->dur[row] == KINO_NO_TIME)
-                continue;
-            kino__longest_add(&n->longest[slots[id] - 1], trace->dur[row],
-                              kino__trace_event_id(trace, row));
-        }
-        free(slots);
+        kino_strid ids[NAMES_MAX];
+        for (size_t i = 0; i < n->count; i++)
+            ids[i] = kino__string_pool_find(&trace->strings, n->names[i]);
+        for (; at < facts->names.count && facts->names.items[at].trace == trace->index; at++)
+            for (size_t i = 0; i < n->count; i++)
+                if (facts->names.items[at].name == ids[i])
+                    kino__longest_merge(&n->longest[i], &facts->names.items[at].longest);
     }
 }
 
@@ -345,10 +336,10 @@ static void add_kernels(kino__report *report, kino__report_numbers *n, named *na
 }
 
 /* Sets the evidence of the sections and of the sentence about the first kernel or operator. */
-static void cite_named(kino__report *report, const kino_run *run, named *names,
-                       kino__report_numbers *n)
+static void cite_named(kino__report *report, const kino_run *run, const kino__report_facts *facts,
+                       named *names, kino__report_numbers *n)
 {
-    find_named(run, names);
+    find_named(run, facts, names);
     size_t used = 0;
     for (size_t i = 0; i < report->sections.count; i++) {
         kino__report_section *s = &report->sections.items[i];
@@ -370,10 +361,11 @@ static void cite_named(kino__report *report, const kino_run *run, named *names,
     }
 }
 
-void kino__report_top(kino__report *report, const kino_run *run, kino__report_numbers *numbers)
+void kino__report_top(kino__report *report, const kino_run *run, const kino__report_facts *facts,
+                      kino__report_numbers *numbers)
 {
     named names = {0};
     add_operators(report, numbers, &names);
     add_kernels(report, numbers, &names);
-    cite_named(report, run, &names, numbers);
+    cite_named(report, run, facts, &names, numbers);
 }

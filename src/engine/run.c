@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "engine/discover.h"
 #include "engine/engine_internal.h"
+#include "engine/reload.h"
 #include "reader/reader.h"
 
 #ifndef KINO_VERSION
@@ -113,12 +114,18 @@ static bool is_wanted(const kino__trace *trace, const kino_load_options *options
 
 static kino_status load_file(kino_run *run, const kino__found *file,
                              const kino__load_context *context, const kino_load_options *options,
-                             trace_list *out, kino_error *err)
+                             kino__memory_limit *limit, trace_list *out, kino_error *err)
 {
     kino__trace *trace = NULL;
+    kino__file_state state = kino__file_state_of(file->path);
     kino_error why;
     kino__error_clear(&why);
     kino_status st = kino__reader_load(file->path, context, &trace, &why);
+    if (st == KINO_OK && file->from_folder && kino__str_is(trace->format, "memory-timeline")) {
+        kino__trace_free(trace); /* lies beside the trace of its rank, and would be another one */
+        st =
+            kino__fail(&why, KINO_FORMAT, "a memory timeline is read only when it is named itself");
+    }
     /* Of a folder's files one that cannot be read does not stop the others. */
     if ((st == KINO_FORMAT || st == KINO_IO || st == KINO_NOT_FOUND) && file->from_folder) {
         /* "cannot read 'path': reason" names the path once more than one line needs. */
@@ -145,7 +152,7 @@ static kino_status load_file(kino_run *run, const kino__found *file,
         return kino__fail_nomem(err);
     }
     *slot = trace;
-    return KINO_OK;
+    return kino__memory_limit_check(limit, out->items, out->count, &state, err);
 }
 
 /* Rank (unknown ones last), then worker, then path. */
@@ -206,12 +213,17 @@ static kino_status load_all(kino_run *run, const kino__discovery *found,
     kino_status st = find_simd(options->simd, &context.simd, err);
     if (st == KINO_OK)
         st = kino__pool_new(options->jobs, &context.pool, err);
+    kino__memory_limit limit = {.bytes = found->files.count > 1 ? options->memory : 0,
+                                .least = kino__pool_jobs(context.pool),
+                                .run = &run->run,
+                                .simd = context.simd,
+                                .arena = &run->arena};
     for (size_t i = 0; i < found->files.count && st == KINO_OK; i++) {
         file.index = i;
         file.path = found->files.items[i].path;
         kino__progress_init(&progress, options->progress ? report_file : NULL, &file);
         context.progress = &progress;
-        st = load_file(run, &found->files.items[i], &context, options, &traces, err);
+        st = load_file(run, &found->files.items[i], &context, options, &limit, &traces, err);
     }
     if (st == KINO_OK)
         st = check_any(run, found, traces.count, options, err);
@@ -278,15 +290,17 @@ kino_status kino__run_prepare(const kino_run *run, unsigned columns, kino_error 
         return KINO_OK;
     kino__pool *pool;
     KINO_TRY(kino__pool_new(run->jobs, &pool, err));
-    bool ok = kino__run_need(&run->run, columns, pool);
+    kino_status st = kino__run_require(&run->run, columns, pool, err);
     kino__pool_free(pool);
-    return ok ? KINO_OK : kino__fail_nomem(err);
+    return st;
 }
 
 void kino_run_free(kino_run *run)
 {
     if (!run)
         return;
+    if (run->is_selection)
+        run->run.traces.count = 0;
     kino__run_deinit(&run->run);
     if (run->rules_free)
         run->rules_free(run->rules); /* the traces are gone */

@@ -195,8 +195,8 @@ kino_status kino_run_write(kino_run *run, const char *path, const kino_write_opt
     kino__write_context context = {.progress = &progress, .label = path};
     KINO_TRY(read_words(&given, &context, err));
     kino_status st = kino__pool_new(given.jobs, &context.pool, err);
-    if (st == KINO_OK && !kino__run_need(&run->run, KINO__COLUMN_ALL, context.pool))
-        st = kino__fail_nomem(err);
+    if (st == KINO_OK)
+        st = kino__run_require(&run->run, KINO__COLUMN_ALL, context.pool, err);
     if (st == KINO_OK)
         st = writer->write_file ? write_beside(&run->run, writer, path, &context, err)
                                 : write_in_order(&run->run, writer, path, packing, &context, err);

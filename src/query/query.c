@@ -83,7 +83,8 @@ static int authorize(void *context, int action, const char *first, const char *s
 static int check_progress(void *context)
 {
     query *q = context;
-    if (q->options.cancel && *q->options.cancel)
+    /* Relaxed: another thread sets it, and nothing else depends on it. */
+    if (q->options.cancel && __atomic_load_n(q->options.cancel, __ATOMIC_RELAXED))
         q->stopped = KINO_CANCELLED;
     else if (q->options.timeout_ms && now_ns() >= q->deadline_ns)
         q->stopped = KINO_LIMIT;

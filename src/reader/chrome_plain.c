@@ -47,6 +47,8 @@ static void parse_chunk(plain_load *load, kino__chrome_worker *w, chunk *c)
                     ? KINO__STOP_CANCELLED
                     : load->parse(w, c->start, c->limit, &c->stop);
     kino__chrome_piece_end(w, &c->piece);
+    /* Of a mapped file what was read counts as our memory: only arguments are looked at again. */
+    kino__file_rest_part(load->file, c->begin, c->limit - c->begin);
     if (c->reason != KINO__STOP_CANCELLED &&
         !kino__progress_add(load->context->progress, c->limit - c->begin))
         c->reason = KINO__STOP_CANCELLED;

@@ -224,6 +224,11 @@ static void free_file(kino__text *text)
     free(f);
 }
 
+static void rest_file(const kino__text *text)
+{
+    kino__file_rest(&((const kino__kino_file *)text)->file);
+}
+
 /* The file as the trace's text and columns; the trace owns it from now on. */
 static kino__kino_file *attach(kino__file *file, kino__trace *trace)
 {
@@ -237,6 +242,7 @@ static kino__kino_file *attach(kino__file *file, kino__trace *trace)
                            .cursor_new = kino__kino_cursor_new,
                            .cursor_free = kino__kino_cursor_free,
                            .free = free_file,
+                           .rest = rest_file,
                            .args = kino__kino_args};
     f->source = (kino__column_source){.load = kino__kino_load_columns,
                                       .visit_arg = kino__kino_visit_arg,

@@ -1,6 +1,7 @@
 /* kino_columns.c - columns of a .kino file, decoded when somebody needs them, on all threads. */
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "reader/kino_internal.h"
 #include "wire/column.h"
 
@@ -55,11 +56,24 @@ typedef struct job {
     kino__unpacker *unpackers; /* one a worker; the first is the file's */
     uint8_t *has_args;         /* by number; for the places */
     bool failed;               /* atomic */
+    uint32_t bad_chunk;        /* atomic: the first that makes no sense; 0: memory is out */
 } job;
 
-static void fail(job *j)
+/* Both are read after the threads have joined. Which chunk is named does not depend on them. */
+static void fail(job *j, uint32_t chunk)
 {
-    __atomic_store_n(&j->failed, true, __ATOMIC_RELAXED); /* read after the threads have joined */
+    uint32_t known = __atomic_load_n(&j->bad_chunk, __ATOMIC_RELAXED);
+    __atomic_store_n(&j->failed, true, __ATOMIC_RELAXED);
+    while (chunk != KINO__NO_CHUNK && (known == KINO__NO_CHUNK || chunk < known))
+        if (__atomic_compare_exchange_n(&j->bad_chunk, &known, chunk, true, __ATOMIC_RELAXED,
+                                        __ATOMIC_RELAXED))
+            return;
+}
+
+/* The same for a chunk that could not be had: it makes no sense, or there was no room for it. */
+static void fail_unpacked(job *j, uint32_t chunk, const kino__unpacker *unpacker)
+{
+    fail(j, unpacker->raw.failed ? KINO__NO_CHUNK : chunk);
 }
 
 /* Values that point at something are looked at; a checksum says that they are as written, not that
@@ -104,23 +118,29 @@ static void decode_task(void *context, unsigned worker, size_t index)
     job *j = context;
     const kino__row_group *group = &j->f->row_groups.items[index / j->wanted_count];
     const column_info *info = j->wanted[index % j->wanted_count];
-    kino_str coded = kino__unpack(j->f, group->chunks[info->tag], &j->unpackers[worker]);
+    uint32_t chunk = group->chunks[info->tag];
+    kino_str coded = kino__unpack(j->f, chunk, &j->unpackers[worker]);
     char *to = (char *)*column_of(j->trace, info) + (size_t)group->first_row * info->width;
     if (!coded.data || !kino__column_decode(coded, group->count, info->missing, to, info->width) ||
         !settle(j->f, j->trace, info->tag, group->first_row, group->count))
-        fail(j);
+        fail_unpacked(j, chunk, &j->unpackers[worker]);
 }
 
 /* An event's number is its own: the file order is made by it. */
-static bool numbers_differ(const kino__trace *trace)
+static bool numbers_differ(job *j)
 {
+    const kino__trace *trace = j->trace;
     uint64_t *seen = calloc((size_t)trace->number_count / 64 + 1, sizeof *seen);
     bool ok = seen != NULL;
+    if (!ok)
+        fail(j, KINO__NO_CHUNK);
     for (uint32_t row = 0; ok && row < trace->event_count; row++) {
         uint32_t n = trace->number[row];
         uint64_t bit = (uint64_t)1 << (n % 64);
         ok = (seen[n / 64] & bit) == 0;
         seen[n / 64] |= bit;
+        if (!ok)
+            fail(j, j->f->row_groups.items[0].chunks[KINO__TAG_NUMBER]);
     }
     free(seen);
     return ok;
@@ -135,7 +155,7 @@ static void mark_args(void *context, unsigned worker, size_t group)
     size_t count = (size_t)(left < j->f->arg_group_size ? left : j->f->arg_group_size);
     if (!kino__kino_has_args(j->f, (uint32_t)group, &j->unpackers[worker], j->has_args + first,
                              count))
-        fail(j);
+        fail_unpacked(j, j->f->arg_groups.items[group].description, &j->unpackers[worker]);
 }
 
 static bool make_places(job *j, kino__pool *pool)
@@ -182,6 +202,18 @@ static bool allocate(job *j, unsigned columns)
     return true;
 }
 
+static void explain(const job *j, kino_error *why)
+{
+    if (j->bad_chunk == KINO__NO_CHUNK)
+        return;
+    const kino__chunk *c = &j->f->chunks.items[j->bad_chunk - 1];
+    kino__fail_at(
+        why, KINO_FORMAT, c->offset,
+        "cannot read '%.*s': the checksum of %s is right, but what it says makes no sense",
+        KINO__STR_ARG(j->trace->path),
+        c->kind == KINO__CHUNK_COLUMN ? "a column" : "a group of arguments");
+}
+
 bool kino__kino_load_columns(kino__column_source *source, kino__trace *trace, unsigned columns,
                              kino__pool *pool)
 {
@@ -198,7 +230,7 @@ bool kino__kino_load_columns(kino__column_source *source, kino__trace *trace, un
     bool ok = j.unpackers && allocate(&j, columns);
     if (ok && j.wanted_count)
         kino__pool_run(pool, f->row_groups.count * j.wanted_count, decode_task, &j);
-    ok = ok && !j.failed && (has_number || !trace->number || numbers_differ(trace)) &&
+    ok = ok && !j.failed && (has_number || !trace->number || numbers_differ(&j)) &&
          (has_place || !trace->place || make_places(&j, pool)) && !j.failed;
     for (unsigned i = 1; j.unpackers && i < kino__pool_jobs(pool); i++)
         kino__unpacker_deinit(&j.unpackers[i]);
@@ -206,8 +238,10 @@ bool kino__kino_load_columns(kino__column_source *source, kino__trace *trace, un
         f->unpacker = j.unpackers[0];
     kino__buffer_deinit(&f->unpacker.raw); /* large; what zstd needs is small and stays */
     free(j.unpackers);
-    if (!ok) /* nothing half-made stays; what was there before may be in use */
+    if (!ok) { /* nothing half-made stays; what was there before may be in use */
         free_columns(trace, j.made);
+        explain(&j, &source->why);
+    }
     return ok;
 }
 

@@ -2,7 +2,7 @@
  *
  * The file is mapped, its index read and every checksum tested; only then is anything decoded, and
  * only what is asked for. So damage is known and in the ledger before the first answer, and later
- * nothing can fail but memory. */
+ * nothing can fail but memory, unless the file was made to make no sense. */
 #ifndef KINO__READER_KINO_INTERNAL_H
 #define KINO__READER_KINO_INTERNAL_H
 

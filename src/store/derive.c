@@ -2,7 +2,8 @@
  *
  * Per source two passes: by row, which tracks are left and where each kept row goes; by place in
  * the file, which fills the columns, so that strings and numbers come in order of first
- * appearance. Tracks keep their order, so rows are in order without sorting. */
+ * appearance. Tracks keep their order, so rows are in order without sorting. Events that no source
+ * has are merged into the first source's tracks, and filled in last. */
 #include "store/derive.h"
 
 #include <stdlib.h>
@@ -21,6 +22,7 @@ typedef struct work {
     kino__trace *trace;
     kino__derived_text *text;
     uint64_t number; /* of the next event */
+    kino__made_plan plan;
     kino__buffer changed;
     /* of the source at hand */
     const kino__derive_source *source;
@@ -71,6 +73,16 @@ static kino_strid new_name(work *w, uint32_t row)
     if ((*names)[old] == KINO_NO_STRING)
         (*names)[old] = add_string(w, KINO__DERIVE_NAME, name_class, old);
     return (*names)[old];
+}
+
+/* A text that is the caller's. */
+static kino_strid borrow_string(work *w, kino_str text)
+{
+    if (text.size == 0)
+        return KINO_NO_STRING;
+    kino_strid id = kino__string_pool_add_borrowed(&w->trace->strings, text);
+    w->failed |= id == KINO_NO_STRING;
+    return id;
 }
 
 /* The new trace's number of an own category, by its text. */
@@ -170,11 +182,51 @@ static void fill_row(work *w, uint32_t row, uint32_t to)
     trace->bind[to] = new_bind(w, row, &flags);
     trace->external[to] = new_id(w, kino__trace_external(source, row), w->source->external_offset,
                                  KINO__ODD_WIDE_EXTERNAL, &flags);
-    trace->place[to] = source->place[row] ? kino__derived_place(w->index, row) : 0;
+    bool has_args = source->place[row] ||
+                    (w->rules.adds_args && w->rules.adds_args(w->rules.context, w->index, row));
+    trace->place[to] = has_args ? kino__derived_place(w->index, row) : 0;
     trace->flags[to] = flags;
     bool is_pair = flags & KINO__FLAG_PAIR;
     trace->pair_count += is_pair;
     w->number += 1 + is_pair;
+}
+
+static void add_made_odd(work *w, uint32_t event)
+{
+    uint32_t source = (uint32_t)w->derive->count;
+    kino__derived_odd *entry = kino__vec_add(&w->text->odd);
+    w->failed |= !entry;
+    if (!entry)
+        return;
+    *entry = (kino__derived_odd){0, w->derive->made[event].text.size, source, event, false};
+    add_odd(w, KINO__ODD_TEXT, w->text->odd.count - 1, entry->size);
+}
+
+/* An event that no source has. */
+static void fill_made(work *w, uint32_t event)
+{
+    const kino__derive_event *made = &w->derive->made[event];
+    kino__trace *trace = w->trace;
+    uint32_t to = w->plan.target[event];
+    uint8_t flags = made->flags;
+    if (made->text.size) {
+        flags |= KINO__FLAG_ODD;
+        add_made_odd(w, event);
+    }
+    uint16_t known =
+        made->category.size ? kino__category_find(made->category) : KINO__CATEGORY_NONE;
+    bool is_own = made->category.size && known == KINO__CATEGORY_NONE;
+    trace->ts[to] = made->ts;
+    trace->dur[to] = KINO_NO_TIME;
+    trace->phase[to] = made->phase;
+    trace->number[to] = (uint32_t)w->number;
+    trace->name[to] = borrow_string(w, made->name);
+    trace->category[to] = is_own ? find_category(w, borrow_string(w, made->category)) : known;
+    trace->bind[to] = new_id(w, made->id, 0, KINO__ODD_WIDE_BIND, &flags);
+    trace->external[to] = KINO__BIND_NONE;
+    trace->place[to] = made->args.size ? kino__derived_place((uint32_t)w->derive->count, event) : 0;
+    trace->flags[to] = flags;
+    w->number++;
 }
 
 static bool is_kept(const work *w, uint32_t row)
@@ -195,18 +247,43 @@ static void change_label(work *w, kino__label *label, kino__derive_use use)
         label->text = add_string(w, KINO__DERIVE_RAW_LABEL, 0, label->text);
 }
 
-/* Gives the kept rows of a track their places; a track that has none is left out. */
-static void place_track(work *w, const kino__track *old, uint32_t *next)
+static uint32_t kind_bit(uint16_t category)
 {
-    uint32_t first = *next, kinds = 0;
+    return category < KINO__CATEGORY_COUNT ? KINO__KIND_BIT(kino__category_kind(category)) : 0;
+}
+
+/* Gives the events made for a slot their places, those before a time; INT64_MAX: all that are
+ * left. */
+static void place_made(work *w, size_t slot, int64_t before, uint32_t *at, uint32_t *next,
+                       uint32_t *kinds)
+{
+    for (uint32_t end = w->plan.first[slot + 1]; *at < end; (*at)++) {
+        uint32_t event = w->plan.order[*at];
+        const kino__derive_event *made = &w->derive->made[event];
+        if (made->ts >= before && before != INT64_MAX)
+            return;
+        w->plan.target[event] = (*next)++;
+        if (made->category.size)
+            *kinds |= kind_bit(kino__category_find(made->category));
+    }
+}
+
+/* Gives the kept rows of a track their places, and the events made for it theirs; a track that has
+ * none is left out. slot: of the plan; KINO_NO_ROW: nothing is made for it. */
+static void place_track(work *w, const kino__track *old, uint32_t slot, uint32_t *next)
+{
+    uint32_t first = *next, kinds = 0, at = slot == KINO_NO_ROW ? 0 : w->plan.first[slot];
     for (uint32_t row = old->first; row - old->first < old->count; row++) {
+        if (slot != KINO_NO_ROW)
+            place_made(w, slot, w->source->trace->ts[row], &at, next, &kinds);
         w->target[row] = KINO_NO_ROW;
         if (!is_kept(w, row))
             continue;
         w->target[row] = (*next)++;
-        if (w->source->trace->category[row] < KINO__CATEGORY_COUNT)
-            kinds |= KINO__KIND_BIT(kino__category_kind(w->source->trace->category[row]));
+        kinds |= kind_bit(w->source->trace->category[row]);
     }
+    if (slot != KINO_NO_ROW)
+        place_made(w, slot, INT64_MAX, &at, next, &kinds);
     if (*next == first)
         return;
     kino__track *track = kino__vec_add(&w->trace->tracks);
@@ -222,6 +299,21 @@ static void place_track(work *w, const kino__track *old, uint32_t *next)
     track->name = add_string(w, KINO__DERIVE_THREAD_NAME, 0, old->name);
     track->process_name = add_string(w, KINO__DERIVE_PROCESS_NAME, 0, old->process_name);
     track->process_labels = add_string(w, KINO__DERIVE_PROCESS_LABELS, 0, old->process_labels);
+}
+
+/* Tracks that only events made stand on. */
+static void place_new_tracks(work *w, uint32_t *next)
+{
+    const kino__trace *source = w->source->trace;
+    for (size_t slot = source->tracks.count; !w->failed && slot < w->plan.slot_count; slot++) {
+        kino__track track = source->tracks.items[w->plan.models[slot - source->tracks.count]];
+        track.count = 0;
+        track.tid = (kino__label){.kind = KINO__LABEL_NONE};
+        track.kind = KINO__TRACK_OTHER;
+        track.device = track.stream = track.sort_index = KINO_NO_INT;
+        track.name = KINO_NO_STRING;
+        place_track(w, &track, (uint32_t)slot, next);
+    }
 }
 
 static void free_source(work *w)
@@ -248,8 +340,11 @@ static void take_source(work *w, uint32_t index, uint32_t *next)
     w->failed |= !order || !w->target || !w->categories;
     for (size_t i = 0; !w->failed && i < own; i++)
         w->categories[i] = KINO__CATEGORY_NONE;
-    for (size_t t = 0; !w->failed && t < source->tracks.count; t++)
-        place_track(w, &source->tracks.items[t], next);
+    bool has_made = index == 0 && w->derive->made_count;
+    for (uint32_t t = 0; !w->failed && t < source->tracks.count; t++)
+        place_track(w, &source->tracks.items[t], has_made ? t : KINO_NO_ROW, next);
+    if (has_made)
+        place_new_tracks(w, next);
     for (uint32_t i = 0; !w->failed && i < source->event_count; i++) {
         uint32_t row = order[i];
         if (w->target[row] != KINO_NO_ROW)
@@ -301,7 +396,7 @@ static void take_facts(work *w)
 /* How many events there will be; fails when ids could not name them. */
 static kino_status count_rows(const kino__derive *derive, uint32_t *out, kino_error *err)
 {
-    uint64_t count = 0, pairs = 0;
+    uint64_t count = derive->made_count, pairs = 0;
     for (size_t i = 0; i < derive->count; i++) {
         const kino__derive_source *source = &derive->sources[i];
         pairs += source->trace->pair_count;
@@ -325,12 +420,16 @@ static kino_status build(work *w, kino_error *err)
     if (!w->text)
         return kino__fail_nomem(err);
     w->trace->text = &w->text->text;
+    if (w->derive->made_count && !kino__made_plan_init(&w->plan, w->derive))
+        return kino__fail_nomem(err);
     take_facts(w);
     for (size_t i = 0; i < w->derive->count && !w->failed; i++) {
         take_source(w, (uint32_t)i, &next);
         if (kino__progress_is_cancelled(w->derive->progress))
             return kino__fail(err, KINO_CANCELLED, "interrupted");
     }
+    for (uint32_t i = 0; i < w->derive->made_count && !w->failed; i++)
+        fill_made(w, i);
     w->trace->number_count = (uint32_t)w->number;
     return w->failed ? kino__fail_nomem(err) : KINO_OK;
 }
@@ -345,6 +444,7 @@ kino_status kino__trace_derive(const kino__derive *derive, kino__trace **out, ki
         w.rules = *derive->rules;
     KINO_TRY(kino__trace_new(&w.trace, err));
     kino_status st = build(&w, err);
+    kino__made_plan_deinit(&w.plan);
     kino__buffer_deinit(&w.changed);
     if (st != KINO_OK) {
         kino__trace_free(w.trace);

@@ -9,7 +9,8 @@
  *
  * A derived trace is a trace like any other: links, queries and writers work on it. It borrows: the
  * sources, and what the rules point to, must outlive it. Events are numbered anew in file order,
- * source by source, as the file written from it numbers them (both ends of a B/E pair count). */
+ * source by source, as the file written from it numbers them (both ends of a B/E pair count). Events
+ * may come on top that no source has (counters, arrows); they stand behind all others in the file. */
 #ifndef KINO__STORE_DERIVE_H
 #define KINO__STORE_DERIVE_H
 
@@ -52,6 +53,9 @@ typedef struct kino__derive_rules {
                    kino_str text, kino__buffer *out);
     /* Numbers, and labels that are none; the texts of others go through `string`. */
     void (*pid)(const void *context, uint32_t source, kino__label *pid);
+    /* Does a row that has no arguments get some? `args` is called with an empty text then, and makes
+     * them. */
+    bool (*adds_args)(const void *context, uint32_t source, uint32_t row);
     /* The argument object of a row. */
     bool (*args)(const void *context, uint32_t source, uint32_t row, kino_str text,
                  kino__buffer *out);
@@ -60,11 +64,26 @@ typedef struct kino__derive_rules {
                   kino__buffer *out);
 } kino__derive_rules;
 
+/* An event that no source has. Texts are borrowed, and 64 bytes behind `args` and `text` must be
+ * readable. */
+typedef struct kino__derive_event {
+    int64_t ts;              /* on the clock of the first source; has no duration */
+    int64_t id;              /* of flow and async phases; KINO_NO_INT: none */
+    kino_str name, category; /* size 0: none */
+    kino_str args;           /* an object; size 0: none */
+    kino_str text;      /* of the whole event, where it has keys without a column; else size 0 */
+    uint32_t track;     /* of the first source */
+    bool is_of_process; /* on the process of that track: has a pid only */
+    uint8_t phase, flags;
+} kino__derive_event;
+
 typedef struct kino__derive {
     const kino__derive_source *sources; /* all columns are there */
     size_t count;                       /* at least 1, at most KINO__DERIVE_SOURCES */
     const kino__derive_rules *rules;    /* copied; or NULL */
     kino__progress *progress;           /* told the rows of the sources; or NULL */
+    const kino__derive_event *made;     /* events that no source has; borrowed; or NULL */
+    size_t made_count;
 } kino__derive;
 
 /* Makes the columns, tracks, strings, odd list and text, and takes what is known of the first

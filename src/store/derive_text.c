@@ -72,12 +72,14 @@ static kino_str read_args(const kino__text *text, void *state, uint64_t place)
     const kino__derived_text *self = (const kino__derived_text *)text;
     derived_cursor *cursor = state;
     uint32_t source = (uint32_t)((place - 1) >> 32), row = (uint32_t)(place - 1);
+    if (place && source == self->source_count && row < self->made_count)
+        return self->made[row].args;
     if (!cursor || place == 0 || source >= self->source_count)
         return (kino_str){"", 0};
     kino_str args =
         kino__args_text(self->sources[source], row, source_cursor(self, cursor, source));
     cursor->changed.size = 0;
-    if (args.size == 0 || !self->rules.args ||
+    if (!self->rules.args || (args.size == 0 && !self->rules.adds_args) ||
         !self->rules.args(self->rules.context, source, row, args, &cursor->changed))
         return args;
     return finish_changed(&cursor->changed);
@@ -92,6 +94,8 @@ static kino_str read_odd(const kino__text *text, void *state, uint64_t offset, u
     if (!cursor || offset >= self->odd.count)
         return (kino_str){"", 0};
     const kino__derived_odd *odd = &self->odd.items[offset];
+    if (odd->source == self->source_count)
+        return self->made[odd->row].text;
     kino_str event =
         kino__text_read(source_cursor(self, cursor, odd->source), odd->offset, odd->size);
     cursor->changed.size = 0;
@@ -130,6 +134,8 @@ kino__derived_text *kino__derived_text_new(const kino__derive *derive)
     }
     self->sources = sources;
     self->source_count = derive->count;
+    self->made = derive->made;
+    self->made_count = derive->made_count;
     if (derive->rules)
         self->rules = *derive->rules;
     return self;

@@ -43,6 +43,14 @@ static inline bool kino__time_is_sane(int64_t ts, int64_t dur)
     return ts > -farthest && ts < farthest && dur > -longest && dur < longest;
 }
 
+/* A sum that stays at the limit instead of going over it: a trace, or a partial from elsewhere, may
+ * hold any number. */
+static inline int64_t kino__sum(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? (a < 0 ? INT64_MIN + 1 : INT64_MAX) : sum;
+}
+
 /* Sorts by start, then end; for lists that do not come sorted. Nothing happens to one that is. */
 void kino__intervals_sort(kino__interval *items, size_t count);
 

@@ -5,7 +5,7 @@
 
 void kino__run_init(kino__run *run)
 {
-    *run = (kino__run){0};
+    *run = (kino__run){.steps = {.seen = KINO_NO_INT}};
 }
 
 kino_status kino__run_add_take(kino__run *run, kino__trace *trace, kino_error *err)
@@ -48,6 +48,14 @@ void kino__run_align(kino__run *run)
     }
     if (!run->is_epoch && run->traces.count == 1)
         run->origin_ns = run->traces.items[0]->origin_ns;
+}
+
+kino_status kino__run_require(const kino__run *run, unsigned columns, kino__pool *pool,
+                              kino_error *err)
+{
+    for (size_t i = 0; i < run->traces.count; i++)
+        KINO_TRY(kino__trace_require(run->traces.items[i], columns, pool, err));
+    return KINO_OK;
 }
 
 bool kino__run_need(const kino__run *run, unsigned columns, kino__pool *pool)

@@ -4,11 +4,22 @@
 
 #include "store/trace.h"
 
+/* Do the names of profiler steps differ? Analyses of one trace ask it about all of them. */
+typedef struct kino__run_steps {
+    int64_t seen; /* a number, KINO_NO_INT: none yet */
+    bool has_several;
+} kino__run_steps;
+
 typedef struct kino__run kino__run;
 struct kino__run {
     KINO__VEC(kino__trace *) traces; /* trace->index is the position */
     int64_t origin_ns;               /* earliest event of all traces whose clock is the epoch */
     bool is_epoch;                   /* false when no trace's clock is known */
+    /* Not all of it may be in memory at a time: what is made of a trace is given back at once by
+     * those who have the run for themselves, and columns that are not there are loaded again by who
+     * needs them. */
+    bool is_tight;
+    kino__run_steps steps; /* of a tight run */
 };
 
 /* Takes the traces (also on failure), numbers them, and moves all epoch clocks to the common
@@ -16,7 +27,9 @@ struct kino__run {
 void kino__run_init(kino__run *run);
 KINO_NODISCARD kino_status kino__run_add_take(kino__run *run, kino__trace *trace, kino_error *err);
 void kino__run_align(kino__run *run); /* once, after the last add, before anybody reads */
-/* kino__trace_need for all traces. */
+/* kino__trace_require for all traces, kino__trace_need for all. */
+KINO_NODISCARD kino_status kino__run_require(const kino__run *run, unsigned columns,
+                                             kino__pool *pool, kino_error *err);
 KINO_NODISCARD bool kino__run_need(const kino__run *run, unsigned columns, kino__pool *pool);
 void kino__run_deinit(kino__run *run);
 

@@ -53,6 +53,11 @@ static void mapped_free(kino__text *text)
     free(self);
 }
 
+static void mapped_rest(const kino__text *text)
+{
+    kino__file_rest(&((const mapped_text *)text)->file);
+}
+
 kino__text *kino__mapped_text_take(kino__file *file)
 {
     mapped_text *self = calloc(1, sizeof *self);
@@ -60,6 +65,7 @@ kino__text *kino__mapped_text_take(kino__file *file)
         return NULL;
     self->text.read = mapped_read;
     self->text.free = mapped_free;
+    self->text.rest = mapped_rest;
     self->text.size = file->size;
     self->file = *file;
     *file = (kino__file){0};
@@ -256,6 +262,11 @@ static void packed_free(kino__text *text)
     free(self);
 }
 
+static void packed_rest(const kino__text *text)
+{
+    kino__file_rest(&((const kino__packed_text *)text)->file);
+}
+
 kino__packed_text *kino__packed_text_take(kino__file *file)
 {
     kino__packed_text *self = calloc(1, sizeof *self);
@@ -265,6 +276,7 @@ kino__packed_text *kino__packed_text_take(kino__file *file)
     self->text.cursor_new = packed_cursor_new;
     self->text.cursor_free = packed_cursor_free;
     self->text.free = packed_free;
+    self->text.rest = packed_rest;
     self->file = *file;
     *file = (kino__file){0};
     return self;

@@ -19,7 +19,8 @@ struct kino__text {
     void *(*cursor_new)(const kino__text *text); /* NULL: no cursor is needed */
     void (*cursor_free)(const kino__text *text, void *cursor);
     void (*free)(kino__text *text);
-    uint64_t size; /* of the uncompressed text */
+    void (*rest)(const kino__text *text); /* see kino__text_rest; NULL: nothing to give back */
+    uint64_t size;                        /* of the uncompressed text */
     /* Sources that keep arguments in another form than text make the text here: `place` is then
      * their own affair, 0 for none. NULL: a place is an offset and a size (trace.h). Valid as for
      * read. */
@@ -33,6 +34,14 @@ typedef struct kino__text_cursor {
 
 void kino__text_cursor_init(kino__text_cursor *cursor, const kino__text *text);
 void kino__text_cursor_deinit(kino__text_cursor *cursor);
+
+/* Gives back memory that the next read has again: pages of the file. Any thread, at any time; NULL
+ * is no text. */
+static inline void kino__text_rest(const kino__text *text)
+{
+    if (text && text->rest)
+        text->rest(text);
+}
 
 static inline kino_str kino__text_read(kino__text_cursor *cursor, uint64_t offset, uint64_t size)
 {

@@ -118,11 +118,46 @@ bool kino__trace_need(const kino__trace *trace, unsigned columns, kino__pool *po
         return true;
     pthread_mutex_lock(&self->source_lock);
     unsigned missing = columns & ~self->columns_there;
+    self->source->why.code = KINO_OK;
     bool ok = missing == 0 || self->source->load(self->source, self, missing, pool);
     if (ok)
         __atomic_store_n(&self->columns_there, self->columns_there | missing, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&self->source_lock);
     return ok;
+}
+
+kino_status kino__trace_require(const kino__trace *trace, unsigned columns, kino__pool *pool,
+                                kino_error *err)
+{
+    if (kino__trace_need(trace, columns, pool))
+        return KINO_OK;
+    kino__trace *self = (kino__trace *)(uintptr_t)trace; /* for the lock */
+    pthread_mutex_lock(&self->source_lock);
+    kino_error why = trace->source->why;
+    pthread_mutex_unlock(&self->source_lock);
+    if (why.code == KINO_OK)
+        return kino__fail_nomem(err);
+    if (err)
+        *err = why;
+    return why.code;
+}
+
+void kino__trace_release(kino__trace *trace)
+{
+    kino__trace_forget(trace);
+    if (trace->source) {
+        kino__pages_free(trace->columns, trace->columns_size);
+        trace->columns = NULL;
+        trace->columns_size = 0;
+        trace->source->free(trace->source, trace);
+        trace->columns_there = 0;
+    }
+    kino__text_rest(trace->text);
+}
+
+bool kino__trace_is_released(const kino__trace *trace)
+{
+    return trace->source && __atomic_load_n(&trace->columns_there, __ATOMIC_ACQUIRE) == 0;
 }
 
 kino_str kino__trace_category_text(const kino__trace *trace, uint16_t category)

@@ -147,8 +147,10 @@ struct kino__column_source {
     bool (*visit_arg)(kino__column_source *source, const kino__trace *trace, kino_str key,
                       bool (*visit)(void *context, uint32_t row, const kino__arg_value *value),
                       void *context);
-    /* Takes the columns it has made with it. */
+    /* Takes the columns it has made with it; they may be loaded again. */
     void (*free)(kino__column_source *source, kino__trace *trace);
+    /* Why load failed; KINO_OK: memory was out. Guarded by the trace's source_lock. */
+    kino_error why;
 };
 
 typedef struct kino__attachment kino__attachment;   /* trace.c */
@@ -214,6 +216,9 @@ void kino__trace_free(kino__trace *trace);
 /* Before columns are read, by whoever reads them: sees to it that they are there. False when memory
  * is out. Any thread; costs nothing once they are there. */
 KINO_NODISCARD bool kino__trace_need(const kino__trace *trace, unsigned columns, kino__pool *pool);
+/* The same for those who can tell the reason: memory is out, the file is damaged or has changed. */
+KINO_NODISCARD kino_status kino__trace_require(const kino__trace *trace, unsigned columns,
+                                               kino__pool *pool, kino_error *err);
 
 static inline kino_str kino__trace_string(const kino__trace *trace, kino_strid id)
 {
@@ -230,6 +235,12 @@ const void *kino__trace_attachment(const kino__trace *trace, const void *key,
 /* Gives back everything that was made on first use: links, argument columns, attachments. It is
  * made again when it is asked for. Only while nobody else uses the trace, nor anything of these. */
 void kino__trace_forget(kino__trace *trace);
+
+/* Forgets, and gives back the columns too (where there is a source that makes them again) and the
+ * pages of the text. Texts, tracks and labels stay. As alone as for forgetting. */
+void kino__trace_release(kino__trace *trace);
+/* Was all of it released, or not loaded yet? */
+bool kino__trace_is_released(const kino__trace *trace);
 
 /* Any category id of this trace; empty for NONE. */
 kino_str kino__trace_category_text(const kino__trace *trace, uint16_t category);

@@ -70,6 +70,17 @@ TEST(discover_takes_the_traces_of_a_folder_in_natural_order)
     CHECK_STR(found("run", NULL, NULL), "rank-1.pt.trace.json.zst rank-2.json.gz rank-10.json");
 }
 
+TEST(discover_leaves_pipes_and_devices_alone)
+{
+    make_folder("run");
+    put("run/a.json");
+    REQUIRE(symlink("a.json", test_tmp("run/link.json")) == 0);
+    REQUIRE(symlink("nowhere", test_tmp("run/gone.json")) == 0);
+    REQUIRE(symlink("/dev/zero", test_tmp("run/endless.json")) == 0);
+    REQUIRE(mkfifo(test_tmp("run/pipe.json"), 0600) == 0); /* opening it would wait for ever */
+    CHECK_STR(found("run", NULL, NULL), "a.json link.json");
+}
+
 TEST(discover_lists_runs_until_one_is_chosen)
 {
     make_folder("logs");

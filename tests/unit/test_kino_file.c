@@ -662,7 +662,9 @@ TEST(kino_column_that_cannot_be_made_leaves_the_others_alone)
     const int64_t *ts = trace->ts;
     const uint32_t *number = trace->number;
     int64_t first = ts[0];
-    CHECK(!kino__trace_need(trace, KINO__COLUMN_ALL, NULL));
+    kino_error err;
+    CHECK_EQ(kino__trace_require(trace, KINO__COLUMN_ALL, NULL, &err), KINO_FORMAT);
+    CHECK(strstr(err.message, "the checksum of a group of arguments is right") != NULL);
     CHECK(trace->place == NULL && trace->dur == NULL);
     CHECK(trace->ts == ts && trace->number == number && ts[0] == first);
     CHECK(kino__trace_need(trace, KINO__COLUMN_TS | KINO__COLUMN_DUR, NULL));
@@ -671,5 +673,46 @@ TEST(kino_column_that_cannot_be_made_leaves_the_others_alone)
     kino__buffer_deinit(&column);
     kino__buffer_deinit(&file);
     kino__trace_free(trace);
+    kino__trace_free(json);
+}
+
+/* Loads a file whose first chunk of this column holds these values; the columns must not come. */
+static void check_column_refused(kino_str original, unsigned tag, const int64_t *items,
+                                 size_t count)
+{
+    kino__buffer file = {0}, column = {0};
+    kino__column_scratch scratch = {0};
+    kino__column_values values = {items, count, false, 0};
+    kino_error err;
+    kino__buffer_add(&file, original);
+    REQUIRE(kino__column_encode(&values, KINO__METHOD_PLAIN, &scratch, &column));
+    replace_chunk(&file, KINO__CHUNK_COLUMN, tag, KINO__CHUNK_RAW, kino__buffer_str(&column),
+                  column.size);
+    kino__trace *trace = load_image(kino__buffer_str(&file), NULL);
+    REQUIRE(trace != NULL);
+    CHECK_EQ(kino__trace_require(trace, KINO__COLUMN_ALL, NULL, &err), KINO_FORMAT);
+    CHECK(strstr(err.message, "the checksum of a column is right") != NULL);
+    CHECK(err.offset >= KINO__FILE_HEAD_SIZE && err.offset < file.size);
+    kino__column_scratch_deinit(&scratch);
+    kino__buffer_deinit(&column);
+    kino__buffer_deinit(&file);
+    kino__trace_free(trace);
+}
+
+/* Checksums hold, but names, numbers or the count of rows do not: damage, not lack of memory. */
+TEST(kino_column_that_makes_no_sense_is_called_damage)
+{
+    kino__trace *json = load_json(KINO__STR(rich));
+    kino__buffer file = make_file(json, fewer_groups, 1);
+    int64_t large[7], equal[7];
+    for (size_t i = 0; i < 7; i++) {
+        large[i] = 1000000; /* no such string, no such event */
+        equal[i] = 1;       /* several events of one number */
+    }
+    check_column_refused(kino__buffer_str(&file), KINO__TAG_NAME, large, 7);
+    check_column_refused(kino__buffer_str(&file), KINO__TAG_NUMBER, large, 7);
+    check_column_refused(kino__buffer_str(&file), KINO__TAG_NUMBER, equal, 7);
+    check_column_refused(kino__buffer_str(&file), KINO__TAG_DUR, equal, 6); /* too few */
+    kino__buffer_deinit(&file);
     kino__trace_free(json);
 }

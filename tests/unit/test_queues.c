@@ -1,6 +1,8 @@
 /* test_queues.c - queues, launches, bandwidths and kernel sequences on traces made by hand. */
 #include <string.h>
 
+#include "analysis/launch.h"
+#include "base/str.h"
 #include "unit/analysis_rows.h"
 #include "unit/fixture.h"
 #include "unit/test.h"
@@ -255,4 +257,25 @@ TEST(traces_without_device_work_say_so)
     check_rows(trace, "op-kernels", "", "op_kernels", NULL, "");
     check_rows(trace, "launch-stats", "", "launch_summary", "count,max_launch_delay", "0,-");
     kino__trace_free(trace);
+}
+
+TEST(the_table_of_calls_knows_the_lists_of_hta)
+{
+    static const struct {
+        const char *name;
+        unsigned marks;
+    } cases[] = {{"cudaLaunchKernel",
+                  KINO__CALL_QUEUE | KINO__CALL_STATS | KINO__CALL_LOCK | KINO__CALL_NVIDIA},
+                 {"cudaMemcpyAsync",
+                  KINO__CALL_QUEUE | KINO__CALL_STATS | KINO__CALL_LOCK | KINO__CALL_BLOCKING},
+                 {"cuLaunchKernel", KINO__CALL_QUEUE},
+                 {"cudaGraphLaunch", 0},
+                 {"cudaLaunchKernel_ptsz", 0}, /* HTA goes by the very name */
+                 {"cudaEventRecord", KINO__CALL_RECORD},
+                 {"aten::mm", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK_EQ(kino__call_marks(kino__str_from(cases[i].name)), cases[i].marks);
+    CHECK_STR(kino__call_with(KINO__CALL_AMD, 0), "hipLaunchKernel");
+    CHECK_EQ(kino__call_with(KINO__CALL_AMD, 1).size, 0);
+    CHECK_STR(kino__call_with(KINO__CALL_BLOCKING, 1), "cudaMemcpy");
 }

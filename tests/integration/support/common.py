@@ -6,6 +6,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
 SHARED = ROOT.parent / "shared"
@@ -90,3 +91,9 @@ def real_traces():
 
 def events_of(document):
     return document if isinstance(document, list) else document["traceEvents"]
+
+
+def json_of(url):
+    """What a server of our own answers."""
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        return json.loads(answer.read())
