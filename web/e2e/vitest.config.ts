@@ -1,0 +1,14 @@
+// The tests in a real browser: tests/integration/test_web.py starts the servers and says where they are.
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['e2e/**/*.test.ts'],
+    globalSetup: ['e2e/browser.ts'],
+    maxWorkers: 2,
+    maxConcurrency: 2,
+    testTimeout: 90_000,
+    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000, interval: 40 } },
+  },
+});

@@ -1,0 +1,143 @@
+// The shell: side bar, the current page, palette and help. A page that fails shows its error and leaves
+// the rest alive.
+import { signal } from '@preact/signals';
+import { Component, type ComponentChildren, type FunctionComponent } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { Empty, ErrorBox, Loading, Page } from './components/basic';
+import { HelpDialog } from './components/help-dialog';
+import { Palette } from './components/palette';
+import { Toasts } from './components/toast';
+import { pageOf, pages } from './pages';
+import type { PageInfo } from './pages/registry';
+import { isStarted, serverError } from './poll';
+import { currentRun, run, runs, view } from './state';
+import { SideBar } from './side-bar';
+
+export const isPaletteOpen = signal(false);
+export const isHelpOpen = signal(false);
+
+class Guard extends Component<
+  { of: string; children: ComponentChildren },
+  { error: string | null; of: string }
+> {
+  override state = { error: null as string | null, of: this.props.of };
+  static override getDerivedStateFromError(error: unknown) {
+    return { error: error instanceof Error ? error.message : String(error) };
+  }
+  override componentDidUpdate() {
+    if (this.state.of !== this.props.of) this.setState({ error: null, of: this.props.of });
+  }
+  override render() {
+    if (this.state.error !== null && this.state.of === this.props.of)
+      return <ErrorBox message={this.state.error} onRetry={() => this.setState({ error: null })} />;
+    return this.props.children;
+  }
+}
+
+const loadedPages = new Map<string, FunctionComponent>();
+
+function usePage(page: PageInfo | null): FunctionComponent | null | string {
+  const [, redraw] = useState(0);
+  const [failed, setFailed] = useState<string | null>(null);
+  useEffect(() => {
+    setFailed(null);
+    if (!page || loadedPages.has(page.id)) return;
+    page.load().then(
+      (m) => {
+        loadedPages.set(page.id, m.default);
+        redraw((n) => n + 1);
+      },
+      () => setFailed('this part of the page could not be loaded; is kino serve still running?'),
+    );
+  }, [page]);
+  return page ? (loadedPages.get(page.id) ?? failed) : null;
+}
+
+function Content() {
+  const page = pageOf(view.value);
+  const Shown = usePage(page);
+  if (!isStarted.value)
+    return serverError.value ? <ErrorBox message={serverError.value} /> : <Loading run={null} height={300} />;
+  if (runs.value.length === 0)
+    return (
+      <Page title="No runs yet">
+        <p>A trace that is written into the folder, or into one below it, shows up here by itself.</p>
+        <p class="muted">
+          <code>torch.profiler.tensorboard_trace_handler</code> writes such traces; <code>kino demo</code> makes
+          a run to look at.
+        </p>
+      </Page>
+    );
+  if (!page) return <Empty reason={`There is no page '${view.value}'.`} />;
+  const current = currentRun.value;
+  if (!current)
+    return <Empty reason={`There is no run '${run.value ?? ''}' here; choose another at the left.`} />;
+  if (current.state === 'failed')
+    return (
+      <Page title={page.title}>
+        <ErrorBox title="This run cannot be read." message={current.error ?? ''} />
+        <p class="muted">It is tried again when its files change; other runs are at the left.</p>
+      </Page>
+    );
+  const missing = page.available?.(current) ?? null;
+  if (missing !== null)
+    return (
+      <Page title={page.title}>
+        <Empty reason={missing} />
+      </Page>
+    );
+  if (typeof Shown === 'string') return <ErrorBox message={Shown} />;
+  if (!Shown) return <Loading run={null} height={300} />;
+  return (
+    <Guard of={`${view.value}\0${run.value}`}>
+      <Shown />
+    </Guard>
+  );
+}
+
+/** Keys that hold everywhere; in a text field only those with Ctrl. */
+function onKey(event: KeyboardEvent): void {
+  const target = event.target as HTMLElement | null;
+  const typing = target?.matches?.('input, textarea, select, [contenteditable]') ?? false;
+  const command = event.ctrlKey || event.metaKey;
+  if (command && event.shiftKey && event.key.toLowerCase() === 'p')
+    isPaletteOpen.value = !isPaletteOpen.value;
+  else if (!typing && !command && !event.altKey && event.key === '?') isHelpOpen.value = !isHelpOpen.value;
+  else return;
+  event.preventDefault();
+}
+
+export function App() {
+  useEffect(() => {
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+  const page = pageOf(view.value);
+  useEffect(() => {
+    document.title = [page?.title, currentRun.value?.label, 'Kino'].filter(Boolean).join(' · ');
+  }, [page, currentRun.value?.label]);
+  return (
+    <>
+      <a
+        class="skip"
+        href="#content"
+        onClick={(e) => {
+          e.preventDefault();
+          document.getElementById('content')?.focus();
+        }}>
+        Skip to the content
+      </a>
+      <SideBar
+        pages={pages}
+        onHelp={() => (isHelpOpen.value = true)}
+        onPalette={() => (isPaletteOpen.value = true)}
+      />
+      <main id="content" class={page?.fill ? 'content content-fill' : 'content'} tabIndex={-1}>
+        <Content />
+      </main>
+      {isPaletteOpen.value && <Palette onClose={() => (isPaletteOpen.value = false)} />}
+      {isHelpOpen.value && <HelpDialog onClose={() => (isHelpOpen.value = false)} />}
+      <Toasts />
+    </>
+  );
+}

@@ -1,0 +1,131 @@
+// Frames of a page: title, panels, notes, and what stands in while there is nothing to show.
+import type { ComponentChildren } from 'preact';
+import type { RunInfo } from '../api';
+import { formatPercent, sentence } from '../format';
+import { currentRun } from '../state';
+
+export function Help({ text }: { text: string }) {
+  return (
+    <button type="button" class="help" data-tip={text} aria-label={`Help: ${text}`}>
+      ?
+    </button>
+  );
+}
+
+interface PageProps {
+  title: string;
+  help?: string;
+  actions?: ComponentChildren;
+  children?: ComponentChildren;
+  fill?: boolean;
+}
+
+export function Page({ title, help, actions, children, fill }: PageProps) {
+  return (
+    <div class={fill ? 'page page-fill' : 'page'}>
+      <header class="page-head">
+        <h1>{title}</h1>
+        {help && <Help text={help} />}
+        <div class="spacer" />
+        {actions}
+      </header>
+      <div class="page-body">{children}</div>
+    </div>
+  );
+}
+
+interface PanelProps {
+  title?: string;
+  help?: string;
+  actions?: ComponentChildren;
+  children?: ComponentChildren;
+  class?: string;
+}
+
+export function Panel({ title, help, actions, children, class: extra }: PanelProps) {
+  return (
+    <section class={extra ? `panel ${extra}` : 'panel'} aria-label={title}>
+      {(title || actions) && (
+        <header class="panel-head">
+          {title && <h2>{title}</h2>}
+          {help && <Help text={help} />}
+          <div class="spacer" />
+          {actions}
+        </header>
+      )}
+      <div class="panel-body">{children}</div>
+    </section>
+  );
+}
+
+/** Why values are missing or left out: the notes of a result. */
+export function Notes({ notes }: { notes: readonly string[] | undefined }) {
+  if (!notes || notes.length === 0) return null;
+  return (
+    <ul class="notes" aria-label="Notes">
+      {[...new Set(notes)].map((note) => (
+        <li key={note}>{sentence(note)}</li>
+      ))}
+    </ul>
+  );
+}
+
+/** While a run is read: how far it is. Keeps the room the content will need. */
+export function Loading({ run, height = 160 }: { run?: RunInfo | null; height?: number }) {
+  const of = run === undefined ? currentRun.value : run;
+  const loading = of?.state === 'loading';
+  const percent = loading ? Math.max(0, Math.min(1, of.progress)) * 100 : null;
+  return (
+    <div class="loading" style={{ minHeight: `${height}px` }} role="status" aria-live="polite">
+      <div class={percent === null ? 'bar bar-unknown' : 'bar'}>
+        <div style={percent === null ? undefined : { width: `${percent}%` }} />
+      </div>
+      <span class="muted">
+        {loading ? `${of.what || 'reading the run'} · ${formatPercent(percent ?? 0)}` : 'computing…'}
+      </span>
+    </div>
+  );
+}
+
+export function Empty({ reason }: { reason: string }) {
+  return <p class="empty">{sentence(reason)}</p>;
+}
+
+interface ErrorBoxProps {
+  message: string;
+  onRetry?: () => void;
+  title?: string;
+}
+
+export function ErrorBox({ message, onRetry, title = 'This did not work.' }: ErrorBoxProps) {
+  return (
+    <div class="error-box" role="alert">
+      <strong>{title}</strong> <span>{sentence(message)}</span>
+      {onRetry && (
+        <button type="button" class="button" onClick={onRetry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** A number with its name: the tiles at the top of pages. */
+export function Figure({
+  name,
+  value,
+  help,
+  tone,
+}: {
+  name: string;
+  value: string;
+  help?: string;
+  tone?: 'good' | 'bad' | 'warn';
+}) {
+  return (
+    <div class="figure" data-tip={help}>
+      <div class="figure-name">{name}</div>
+      <div class={tone ? `figure-value tone-${tone}` : 'figure-value'}>{value}</div>
+    </div>
+  );
+}

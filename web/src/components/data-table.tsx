@@ -1,0 +1,256 @@
+// The table of every page: virtual rows, sort, filter, groups, export, and the definition of each number as a
+// tooltip. The state a link must restore (sort, filter, group) is in the URL under the table's id.
+import type { VNode } from 'preact';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import type { CellValue, Column, Table } from '../api';
+import { formatCount, formatRows, titleOf } from '../format';
+import { urlSignal } from '../state';
+import { Empty } from './basic';
+import { SearchBox, Select } from './controls';
+import { download } from './download';
+import {
+  columnWidths,
+  filterRows,
+  groupRows,
+  sortRows,
+  toCsv,
+  toJson,
+  withTypes,
+  type Item,
+  type Sort,
+} from './table-model';
+import { HeadRow } from './table-head';
+import { Row } from './table-row';
+import { digitWidth } from './use-size';
+import { useVirtual } from './use-virtual';
+
+export interface DataTableProps {
+  table: Table;
+  id: string;
+  columns?: readonly string[];
+  titles?: Record<string, string>;
+  sort?: Sort;
+  search?: readonly string[];
+  group?: readonly string[];
+  onRow?: (row: CellValue[], index: number) => void;
+  cell?: (row: CellValue[], column: Column) => VNode | string | undefined;
+  height?: number;
+  expand?: (row: CellValue[]) => VNode;
+  exportUrl?: (format: 'csv') => string;
+  selected?: (row: CellValue[], index: number) => boolean;
+  tools?: VNode;
+}
+
+const rowHeight = 24;
+
+function parseSort(text: string): Sort | null {
+  return text ? { column: text.replace(/^-/, ''), descending: text.startsWith('-') } : null;
+}
+
+export function DataTable(props: DataTableProps) {
+  const { id, columns, titles, search, group, expand } = props;
+  const table = useMemo(() => withTypes(props.table), [props.table]);
+  const first = props.sort ? (props.sort.descending ? '-' : '') + props.sort.column : '';
+  const sortKey = urlSignal(`${id}.sort`, first);
+  const filterKey = urlSignal(`${id}.filter`, '');
+  const groupKey = urlSignal(`${id}.group`, '');
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const sort = parseSort(sortKey.value);
+
+  const shown = useMemo(() => {
+    const names = columns ?? table.columns.map((c) => c.name);
+    return names.map((n) => table.columns.findIndex((c) => c.name === n)).filter((i) => i >= 0);
+  }, [table, columns?.join()]);
+  const heads = shown.map((c) => titles?.[table.columns[c]!.name] ?? titleOf(table.columns[c]!.name));
+  const rows = useMemo(
+    () => sortRows(table, filterRows(table, filterKey.value, search), sort),
+    [table, filterKey.value, sortKey.value],
+  );
+  const items = useMemo<Item[]>(
+    () =>
+      groupKey.value
+        ? groupRows(table, rows, groupKey.value, sort, open)
+        : rows.map((row) => ({ kind: 'row', row })),
+    [rows, groupKey.value, open],
+  );
+  const toggle = (key: string) => {
+    const next = new Set(open);
+    if (!next.delete(key)) next.add(key);
+    setOpen(next);
+  };
+  const clickHead = (name: string, numeric: boolean) => {
+    const now = parseSort(sortKey.value);
+    const descending = now?.column === name ? !now.descending : numeric;
+    sortKey.value = (descending ? '-' : '') + name;
+  };
+
+  return (
+    <div class="table-frame">
+      <div class="table-tools">
+        <SearchBox
+          value={filterKey.value}
+          onChange={(v) => (filterKey.value = v)}
+          label={`Filter ${table.title ?? id}`}
+        />
+        {group && group.length > 0 && (
+          <Select
+            label="Group by"
+            value={groupKey.value}
+            onChange={(v) => (groupKey.value = v)}
+            options={[
+              { value: '', label: 'nothing' },
+              ...group.map((g) => ({ value: g, label: titles?.[g] ?? titleOf(g) })),
+            ]}
+          />
+        )}
+        {props.tools}
+        <div class="spacer" />
+        <span class="muted" aria-live="polite">
+          {rows.length === table.rows.length
+            ? formatRows(rows.length)
+            : `${formatCount(rows.length)} of ${formatRows(table.rows.length)}`}
+        </span>
+        <button
+          type="button"
+          class="button button-quiet"
+          data-tip="Save the rows shown as CSV"
+          onClick={() => download(`${id}.csv`, 'text/csv', toCsv(table, rows, shown))}>
+          CSV
+        </button>
+        <button
+          type="button"
+          class="button button-quiet"
+          data-tip="Save the rows shown as JSON"
+          onClick={() => download(`${id}.json`, 'application/json', toJson(table, rows, shown))}>
+          JSON
+        </button>
+        {props.exportUrl && (
+          <a
+            class="button button-quiet"
+            href={props.exportUrl('csv')}
+            download
+            data-tip="All rows from the server, as CSV">
+            All
+          </a>
+        )}
+      </div>
+      {table.rows.length === 0 ? (
+        <Empty reason="No rows." />
+      ) : (
+        <Grid
+          {...props}
+          table={table}
+          items={items}
+          shown={shown}
+          heads={heads}
+          sort={sort}
+          onHead={clickHead}
+          open={open}
+          toggle={toggle}
+          expand={expand}
+        />
+      )}
+    </div>
+  );
+}
+
+interface GridProps extends Omit<DataTableProps, 'sort'> {
+  items: Item[];
+  shown: number[];
+  heads: string[];
+  sort: Sort | null;
+  open: ReadonlySet<string>;
+  onHead: (name: string, numeric: boolean) => void;
+  toggle: (key: string) => void;
+}
+
+function Grid(props: GridProps) {
+  const { table, items, shown, heads, expand, open, toggle, onRow, sort } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const [active, setActive] = useState(-1);
+  const keyOf = (i: number) => {
+    const item = items[i];
+    return item === undefined ? String(i) : item.kind === 'row' ? `r${item.row}` : `g${item.key}`;
+  };
+  const virtual = useVirtual(scroller, items.length, rowHeight, keyOf);
+  const widths = useMemo(() => columnWidths(table, shown, heads, digitWidth()), [table, shown]);
+
+  const act = (item: Item | undefined) => {
+    if (!item) return;
+    if (item.kind === 'group') toggle(item.key);
+    else {
+      if (expand) toggle(`row ${item.row}`);
+      onRow?.(table.rows[item.row]!, item.row);
+    }
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (event.target !== scroller.current) return;
+    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 0) / rowHeight) - 2);
+    const steps: Record<string, number> = {
+      ArrowDown: 1,
+      ArrowUp: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -Infinity,
+      End: Infinity,
+    };
+    const item = items[active];
+    if (event.key in steps) {
+      const next = Math.max(0, Math.min(items.length - 1, active + steps[event.key]!));
+      setActive(next);
+      virtual.scrollToIndex(next, { align: 'auto' });
+    } else if (event.key === 'Enter' || event.key === ' ') act(item);
+    else if (event.key === 'ArrowRight' && item?.kind === 'group' && !item.open) toggle(item.key);
+    else if (event.key === 'ArrowLeft' && item?.kind === 'group' && item.open) toggle(item.key);
+    else return;
+    event.preventDefault();
+  };
+
+  return (
+    <div
+      class="table"
+      ref={scroller}
+      role={expand || items[0]?.kind === 'group' ? 'treegrid' : 'grid'}
+      tabIndex={0}
+      aria-label={table.title ?? titleOf(table.name)}
+      aria-rowcount={items.length + 1}
+      aria-colcount={shown.length}
+      onKeyDown={onKey}
+      aria-activedescendant={active >= 0 ? `${props.id}-row-${active}` : undefined}
+      style={{
+        '--columns': widths.template,
+        '--minimum': `${widths.minimum}px`,
+        maxHeight: `${props.height ?? 520}px`,
+      }}>
+      <HeadRow table={table} shown={shown} heads={heads} sort={sort} onHead={props.onHead} />
+      <div class="table-body" role="rowgroup" style={{ height: `${virtual.getTotalSize()}px` }}>
+        {virtual.getVirtualItems().map((at) => {
+          const item = items[at.index];
+          if (!item) return null;
+          const opened = item.kind === 'row' && open.has(`row ${item.row}`);
+          return (
+            <div
+              key={at.key}
+              class="table-slot"
+              data-index={at.index}
+              style={{ transform: `translateY(${at.start}px)` }}
+              ref={expand ? (element: HTMLElement | null) => virtual.measureElement(element) : undefined}>
+              <Row
+                {...props}
+                item={item}
+                index={at.index}
+                active={at.index === active}
+                opened={opened}
+                onClick={() => {
+                  setActive(at.index);
+                  act(item);
+                }}
+              />
+              {opened && expand && <div class="table-detail">{expand(table.rows[item.row]!)}</div>}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,59 @@
+// All keys, on one sheet: those that hold everywhere and those of the page that is shown.
+import { keyHelp } from './commands';
+import { Dialog } from './controls';
+
+const everywhere = [
+  ['Ctrl+Shift+P', 'commands: go to a page, a run, an analysis; switch the theme'],
+  ['?', 'this sheet'],
+  ['Esc', 'close a dialog, empty a filter'],
+  ['Tab, Shift+Tab', 'next, previous control'],
+] as const;
+const tables = [
+  ['↑ ↓ Page Home End', 'move between rows'],
+  ['Enter', 'open the row, its details or its event'],
+  ['→ ←', 'open, close a group or a branch of a tree'],
+  ['Enter on a head', 'sort by it, as a click does; again: the other way round (← → go from head to head)'],
+] as const;
+
+function Keys({ title, rows }: { title: string; rows: readonly (readonly [string, string])[] }) {
+  return (
+    <section class="keys">
+      <h3>{title}</h3>
+      <dl>
+        {rows.map(([keys, does]) => (
+          <div key={keys}>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{does}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+export function HelpDialog({ onClose }: { onClose: () => void }) {
+  const groups = [...new Set(keyHelp.value.map((k) => k.group))];
+  return (
+    <Dialog title="Keys" onClose={onClose} wide>
+      <div class="keys-grid">
+        <Keys title="Everywhere" rows={everywhere} />
+        <Keys title="Tables" rows={tables} />
+        {groups.map((g) => (
+          <Keys
+            key={g}
+            title={g}
+            rows={keyHelp.value.filter((k) => k.group === g).map((k) => [k.keys, k.does] as const)}
+          />
+        ))}
+      </div>
+      <p class="muted">
+        The address of the page restores what you see: copy it to show it to somebody.{' '}
+        <a href="./licenses.txt" target="_blank" rel="noreferrer">
+          Licences of the parts
+        </a>
+      </p>
+    </Dialog>
+  );
+}

@@ -1,0 +1,95 @@
+// One row of a table: a group with its sums, or the cells of a row with their tooltips.
+import type { VNode } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type { CellValue, Column, Table } from '../api';
+import { exactCell, formatCell } from '../format';
+import { isNumeric, type Item } from './table-model';
+
+export interface RowProps {
+  id: string;
+  table: Table;
+  shown: readonly number[];
+  /** Keys of what is open: groups, and rows with details. */
+  open: ReadonlySet<string>;
+  cell?: (row: CellValue[], column: Column) => VNode | string | undefined;
+  selected?: (row: CellValue[], index: number) => boolean;
+  onRow?: (row: CellValue[], index: number) => void;
+  expand?: (row: CellValue[]) => VNode;
+  item: Item;
+  index: number;
+  active: boolean;
+  opened: boolean;
+  onClick: () => void;
+}
+
+/** While scrolling, rows that stay are the same: their content is made once. */
+export function Row(props: RowProps) {
+  const { table, item, index, active, opened, shown, open, cell, selected, onRow } = props;
+  const inputs = [table, item, index, active, opened, shown, open, cell, selected, onRow];
+  return useMemo(() => rowContent(props), inputs);
+}
+
+function rowContent(props: RowProps) {
+  const { table, item, shown, index, active, opened, onClick, onRow, expand } = props;
+  const frame = {
+    id: `${props.id}-row-${index}`,
+    role: 'row' as const,
+    'aria-rowindex': index + 2,
+    class:
+      `table-row${active ? ' active' : ''}${item.kind === 'group' ? ' group' : ''}` +
+      `${item.kind === 'group' || onRow || expand ? ' clickable' : ''}` +
+      `${item.kind === 'row' && props.selected?.(table.rows[item.row]!, item.row) ? ' selected' : ''}`,
+    onClick,
+  };
+  if (item.kind === 'group') {
+    // The name of the group takes the columns before the first sum.
+    const first = shown.findIndex((c, i) => i > 0 && item.sums[c] !== null);
+    const lead = first < 0 ? shown.length : first;
+    return (
+      <div {...frame} aria-expanded={item.open}>
+        <div role="gridcell" class="cell" aria-colspan={lead} style={{ gridColumn: `span ${lead}` }}>
+          <span class="twisty" aria-hidden="true">
+            {item.open ? '▾' : '▸'}
+          </span>
+          {item.text} <span class="muted">{item.rows.length}</span>
+        </div>
+        {shown.slice(lead).map((c) => (
+          <div key={c} role="gridcell" class={isNumeric(table.columns[c]!) ? 'cell number' : 'cell'}>
+            {item.sums[c] === null ? '' : formatCell(item.sums[c]!, table.columns[c]!)}
+          </div>
+        ))}
+      </div>
+    );
+  }
+  const row = table.rows[item.row]!;
+  return (
+    <div {...frame} aria-expanded={expand ? opened : undefined}>
+      {shown.map((c, i) => {
+        const column = table.columns[c]!;
+        const value = row[c] ?? null;
+        return (
+          <div key={c} role="gridcell" class={cellClass(value, column)} data-tip={tipOf(value, column)}>
+            {i === 0 && expand ? (
+              <span class="twisty" aria-hidden="true">
+                {opened ? '▾' : '▸'}
+              </span>
+            ) : null}
+            {props.cell?.(row, column) ?? formatCell(value, column)}
+          </div>
+        );
+      })}
+    </div>
+  );
+}
+
+export function cellClass(value: CellValue, column: Column): string {
+  const number = isNumeric(column) || typeof value === 'number';
+  return `cell${number ? ' number' : ''}${value === null ? ' missing' : ''}`;
+}
+
+/** The exact value and its definition. */
+export function tipOf(value: CellValue, column: Column): string | undefined {
+  const exact = value === null ? 'not available' : exactCell(value, column);
+  const text = typeof value === 'string' && value.length < 24 && !column.help ? '' : exact;
+  return [text, column.help].filter(Boolean).join('\n') || undefined;
+}

@@ -1,0 +1,94 @@
+// The critical path of a step: what bounds it, and the events on it.
+import { column, columnIndex, tableOf } from '../../api';
+import { Bars, Figure, NumberBox, Panel, Ring, TextBox } from '../../components';
+import { formatCount, formatDuration, formatPercent } from '../../format';
+import { urlSignal } from '../../state';
+import { RankSelect } from '../common/ranks';
+import { ALL, addUp, chosenRank, ofRank, ranksOf } from '../common/tables';
+import { Deep, Nothing, TablePanel } from './frame';
+import { pivot } from './shared';
+
+export function CriticalPath() {
+  const annotation = urlSignal('annotation', 'ProfilerStep');
+  const instance = urlSignal('instance', '0');
+  const choice = urlSignal('rank', ALL);
+  return (
+    <Deep
+      name="critical-path"
+      title="Critical path"
+      params={{ annotation: annotation.value, instance: instance.value }}
+      controls={
+        <>
+          <TextBox
+            label="Annotation"
+            value={annotation.value}
+            onChange={(v) => (annotation.value = v || 'ProfilerStep')}
+            title="The stretch that is looked at is marked with this annotation"
+          />
+          <NumberBox
+            label="Instance"
+            value={Number(instance.value)}
+            min={0}
+            onChange={(v) => (instance.value = String(v ?? 0))}
+            title="Which of them: 0 is the first"
+          />
+        </>
+      }>
+      {(result) => {
+        const summary = tableOf(result, 'summary');
+        const graph = tableOf(result, 'graph');
+        if (graph.rows.length === 0)
+          return <Nothing result={result} otherwise="No critical path: the annotation does not occur." />;
+        const ranks = ranksOf(graph);
+        const rank = chosenRank(choice.value, ranks, ALL);
+        const named = {
+          ...summary,
+          rows: summary.rows.filter((r) => r[columnIndex(summary, 'bound_by')] !== ''),
+        };
+        const part = ofRank(tableOf(result, 'breakdown'), rank);
+        const one = ofRank(graph, rank);
+        const sum = (name: string) =>
+          column<number | null>(one, name).reduce<number>((s, v) => s + (v ?? 0), 0);
+        return (
+          <>
+            <div class="figures">
+              <Figure
+                name="Length of the path"
+                value={formatDuration(sum('path_weight') / one.rows.length)}
+                help="Mean of the ranks shown"
+              />
+              <Figure
+                name="Of the stretch"
+                value={formatPercent((100 * sum('path_weight')) / sum('region'))}
+                help="Length of the path against that of the stretch"
+              />
+              <Figure name="Events on it" value={formatCount(sum('path_events'))} />
+              <Figure name="Events looked at" value={formatCount(sum('events'))} />
+            </div>
+            <div class="columns-2">
+              <Panel title="What bounds each rank" help="Time on the path by what it is spent on">
+                <Bars {...pivot(named, ['rank'], 'bound_by', 'duration')} unit="ns" horizontal legend />
+              </Panel>
+              <Panel
+                title="Names on the path"
+                actions={<RankSelect ranks={ranks} value={rank} choice={choice} all="all ranks" />}>
+                <Ring items={addUp(part, 's_name', 'duration')} unit="ns" top={10} />
+              </Panel>
+            </div>
+            <TablePanel
+              result={result}
+              table={part}
+              title="Along the path"
+              event="event_idx"
+              group={['s_name', 'type', 'bound_by', 'cat']}
+              columns={['rank', 's_name', 'duration', 'type', 'cat', 'bound_by', 'pid', 'tid', 'stream']}
+              titles={{ s_name: 'Name' }}
+            />
+            <TablePanel result={result} table="summary" title="By cause" group={['rank', 'bound_by']} />
+            <TablePanel result={result} table="graph" title="The graph behind it" />
+          </>
+        );
+      }}
+    </Deep>
+  );
+}

@@ -1,0 +1,110 @@
+// The frame of a deep analysis: its definition as help, its parameters, chart above, tables below.
+import type { ComponentChildren, VNode } from 'preact';
+import { tableOf, urlOf, type CellValue, type Column, type Result, type Table } from '../../api';
+import { DataTable, Empty, Notes, Page, Panel, useResult, View, type Sort } from '../../components';
+import { analyses, goTo, hashOf } from '../../state';
+import { missing } from '../common/tables';
+
+interface DeepProps {
+  name: string;
+  title: string;
+  params?: Record<string, string>;
+  controls?: ComponentChildren;
+  children: (result: Result) => ComponentChildren;
+}
+
+export function Deep({ name, title, params, controls, children }: DeepProps) {
+  const loaded = useResult(name, params);
+  const info = analyses.value.find((a) => a.name === name);
+  return (
+    <Page
+      title={title}
+      help={info?.description || info?.help}
+      actions={
+        <div class="toolbar">
+          {controls}
+          <a
+            class="button button-quiet"
+            href={hashOf(`analyses/${name}`)}
+            data-tip="All tables and parameters of this analysis">
+            All parameters
+          </a>
+        </div>
+      }>
+      <View of={loaded} height={420} notes={false}>
+        {(result) => {
+          const isEmpty = result.tables.every((t) => t.rows.length === 0);
+          const said = missing(result.input.notes, result.analysis, '');
+          return (
+            <>
+              {children(result)}
+              <Notes notes={isEmpty ? result.input.notes.filter((n) => n !== said) : result.input.notes} />
+            </>
+          );
+        }}
+      </View>
+    </Page>
+  );
+}
+
+/** Why there is nothing: the analysis' own words where it has some. */
+export function Nothing({ result, otherwise }: { result: Result; otherwise: string }) {
+  return <Empty reason={missing(result.input.notes, result.analysis, otherwise)} />;
+}
+
+interface TablePanelProps {
+  result: Result;
+  table: string | Table;
+  title: string;
+  help?: string;
+  columns?: readonly string[];
+  titles?: Record<string, string>;
+  sort?: Sort;
+  group?: readonly string[];
+  height?: number;
+  /** A row leads to its event in the timeline. */
+  event?: string;
+  expand?: (row: CellValue[]) => VNode;
+  cell?: (row: CellValue[], column: Column) => VNode | string | undefined;
+}
+
+export function TablePanel(props: TablePanelProps) {
+  const { result, title, help, event } = props;
+  const table = typeof props.table === 'string' ? tableOf(result, props.table) : props.table;
+  if (table.rows.length === 0) return null;
+  const at = event ? table.columns.findIndex((c) => c.name === event) : -1;
+  const onRow =
+    at >= 0
+      ? (row: CellValue[]) => typeof row[at] === 'number' && goTo('timeline', { select: String(row[at]) })
+      : undefined;
+  return (
+    <Panel
+      title={title}
+      help={
+        [help, at >= 0 ? 'A row shows its event in the timeline.' : ''].filter(Boolean).join('\n') ||
+        undefined
+      }>
+      <DataTable
+        table={table}
+        id={table.name}
+        columns={props.columns}
+        titles={props.titles}
+        sort={props.sort}
+        group={props.group}
+        height={props.height}
+        expand={props.expand}
+        cell={props.cell}
+        onRow={onRow}
+        exportUrl={() => urlOf(`analyses/${result.analysis}.csv`, { ...paramsOf(result), table: table.name })}
+      />
+    </Panel>
+  );
+}
+
+/** The parameters of a result as the server takes them. */
+function paramsOf(result: Result): Record<string, string> {
+  const params: Record<string, string> = {};
+  for (const [key, value] of Object.entries(result.params))
+    if (value !== null) params[key] = typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value);
+  return params;
+}

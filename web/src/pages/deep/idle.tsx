@@ -1,0 +1,179 @@
+// Idle time of streams by cause, and the largest gaps with who is to blame.
+import { columnIndex, tableOf, type CellValue, type Result, type Table } from '../../api';
+import { Bars, Checkbox, DataTable, Empty, NumberBox, Panel, TextBox } from '../../components';
+import { formatUnit } from '../../format';
+import { urlSignal } from '../../state';
+import { EventLink } from '../common/links';
+import { Deep, Nothing, TablePanel } from './frame';
+import { labelOf, pivot } from './shared';
+
+const causes: Record<string, string> = {
+  host_wait: 'var(--cat-3)',
+  kernel_wait: 'var(--cat-4)',
+  other: 'var(--rest)',
+};
+
+export function IdleTime() {
+  const delay = urlSignal('delay', '30us');
+  const stats = urlSignal('stats', 'no');
+  return (
+    <Deep
+      name="idle-time"
+      title="Idle time"
+      params={{ delay: delay.value, stats: stats.value }}
+      controls={
+        <>
+          <TextBox
+            label="Delay"
+            value={delay.value}
+            onChange={(v) => (delay.value = v || '30us')}
+            title="A shorter gap with work queued is the device's own overhead (kernel_wait)"
+          />
+          <Checkbox
+            label="Distribution"
+            checked={stats.value === 'yes'}
+            onChange={(on) => (stats.value = on ? 'yes' : 'no')}
+          />
+        </>
+      }>
+      {(result) => {
+        const bars = pivot(tableOf(result, 'idle'), ['rank', 'stream'], 'idle_category', 'idle_time');
+        if (bars.categories.length === 0)
+          return <Nothing result={result} otherwise="No stream has two pieces of work with a gap between." />;
+        const colors = bars.series.map((s) => causes[s] ?? 'var(--series-5)');
+        return (
+          <>
+            <div class="columns-2">
+              <Panel
+                title="Why streams wait"
+                help="host_wait: nothing launched; kernel_wait: shorter than the delay; other: streams">
+                <Bars {...bars} unit="ns" horizontal percent colors={colors} legend />
+              </Panel>
+              <Panel title="How long">
+                <Bars {...bars} unit="ns" horizontal colors={colors} legend />
+              </Panel>
+            </div>
+            <TablePanel
+              result={result}
+              table="idle"
+              title="By stream and cause"
+              sort={{ column: 'idle_time', descending: true }}
+              group={['rank', 'stream', 'idle_category']}
+            />
+            <TablePanel result={result} table="interval_stats" title="Distribution of the gaps" />
+          </>
+        );
+      }}
+    </Deep>
+  );
+}
+
+/** What the threads did during one gap. */
+function Activity({ result, row, gaps }: { result: Result; row: CellValue[]; gaps: Table }) {
+  const activity = tableOf(result, 'activity');
+  const same = ['rank', 'gap'].map((n) => [columnIndex(activity, n), row[columnIndex(gaps, n)]] as const);
+  const rows = activity.rows.filter((r) => same.every(([at, value]) => r[at] === value));
+  if (rows.length === 0) return <Empty reason="Nothing is known of the host during this gap." />;
+  return (
+    <DataTable
+      table={{ ...activity, rows }}
+      id="activity"
+      columns={['thread_name', 'activity', 'time', 'percent', 'name', 'op', 'python']}
+      height={200}
+    />
+  );
+}
+
+export function Gaps() {
+  const num = urlSignal('num', '10');
+  return (
+    <Deep
+      name="gaps"
+      title="Gaps"
+      params={{ num: num.value }}
+      controls={
+        <NumberBox
+          label="Gaps a device"
+          value={Number(num.value)}
+          min={1}
+          onChange={(v) => (num.value = String(v ?? 10))}
+        />
+      }>
+      {(result) => {
+        const gaps = tableOf(result, 'gaps');
+        if (gaps.rows.length === 0)
+          return <Nothing result={result} otherwise="No device was idle longer than the least gap." />;
+        const blame = pivot(tableOf(result, 'blame'), ['rank', 'device'], 'blame', 'time');
+        const [durAt, blameAt] = [columnIndex(gaps, 'dur'), columnIndex(gaps, 'blame')];
+        const largest = [...gaps.rows].sort((a, b) => Number(b[durAt]) - Number(a[durAt])).slice(0, 12);
+        return (
+          <>
+            <div class="columns-2">
+              <Panel title="Who is to blame" help="Idle time of each device by what the host did meanwhile">
+                <Bars {...blame} unit="ns" horizontal legend />
+              </Panel>
+              <Panel title="Largest gaps">
+                <Bars
+                  horizontal
+                  unit="ns"
+                  series={['duration']}
+                  values={[largest.map((r) => Number(r[durAt]))]}
+                  categories={largest.map(
+                    (r) => `${labelOf(gaps, r, ['rank', 'step'])} · ${String(r[blameAt] ?? '')}`,
+                  )}
+                />
+              </Panel>
+            </div>
+            <TablePanel
+              result={result}
+              table="gaps"
+              title="Gaps"
+              help="A row opens what each thread did meanwhile."
+              columns={[
+                'rank',
+                'gap',
+                'device',
+                'step',
+                'ts',
+                'dur',
+                'blame',
+                'blame_time',
+                'name',
+                'op',
+                'python',
+                'before',
+                'after',
+              ]}
+              titles={{
+                ts: 'At',
+                dur: 'Length',
+                blame_time: 'Blamed',
+                name: 'Host did',
+                before: 'Before',
+                after: 'After',
+              }}
+              sort={{ column: 'dur', descending: true }}
+              group={['rank', 'step', 'blame']}
+              height={560}
+              cell={(row, c) =>
+                c.name === 'ts' ? (
+                  <TimeLink
+                    value={row[columnIndex(gaps, 'ts')]}
+                    event={row[columnIndex(gaps, 'event')] ?? row[columnIndex(gaps, 'after_event')]}
+                  />
+                ) : undefined
+              }
+              expand={(row) => <Activity result={result} row={row} gaps={gaps} />}
+            />
+          </>
+        );
+      }}
+    </Deep>
+  );
+}
+
+function TimeLink({ value, event }: { value: CellValue | undefined; event: CellValue | undefined }) {
+  const text = typeof value === 'number' ? formatUnit(value, 'ns') : '–';
+  if (typeof event !== 'number') return <span>{text}</span>;
+  return <EventLink id={event} text={text} />;
+}

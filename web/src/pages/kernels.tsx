@@ -1,0 +1,217 @@
+// Kernels: which ones take the time of the device, who launched them, and how much of it uses tensor cores.
+import { useMemo } from 'preact/hooks';
+import { objects, tableOf, urlOf, type CellValue, type Column, type Result, type Table } from '../api';
+import {
+  Choices,
+  DataTable,
+  Empty,
+  Notes,
+  NumberBox,
+  Page,
+  Panel,
+  Ring,
+  useResult,
+  View,
+} from '../components';
+import { formatPercent } from '../format';
+import { urlSignal } from '../state';
+import { RankSelect } from './common/ranks';
+import { TimelineName } from './common/links';
+import {
+  addUp,
+  ALL,
+  asNumber,
+  asText,
+  chosenRank,
+  missing,
+  ofRank,
+  place,
+  ranksOf,
+  shownColumns,
+  sumOf,
+} from './common/tables';
+import './kernels.css';
+
+const PAGE_HELP =
+  'All kernels of the trace; copies and sets of memory are none. Kernels that run at the same time ' +
+  'count each, so sums may exceed the time that the device was busy.';
+
+const TITLES = {
+  name: 'Kernel',
+  total_duration: 'Total',
+  mean_duration: 'Mean',
+  max_duration: 'Max',
+  min_duration: 'Min',
+  mean_blocks_per_sm: 'Blocks/SM',
+  mean_est_achieved_occupancy: 'Occupancy',
+  tensor_cores_used: 'TC',
+  op_is_tensor_cores_eligible: 'Op. eligible',
+  register_per_thread: 'Registers',
+  shared_memory: 'Shared memory',
+};
+
+const ORDER = [
+  'rank',
+  'name',
+  'operator',
+  'grid',
+  'block',
+  'register_per_thread',
+  'shared_memory',
+  'tensor_cores_used',
+  'op_is_tensor_cores_eligible',
+  'calls',
+  'total_duration',
+  'mean_duration',
+  'max_duration',
+  'min_duration',
+  'mean_blocks_per_sm',
+  'mean_est_achieved_occupancy',
+];
+
+/** used_ratio of one rank as the analysis has it; of several the sums make the ratio. */
+function TensorCores({ ratios }: { ratios: Table }) {
+  const used = sumOf(ratios, 'tensor_core_time');
+  const all = sumOf(ratios, 'kernel_time');
+  if (used === null || all === null || all === 0)
+    return <Empty reason="not available: the trace has no kernels" />;
+  const eligible = sumOf(ratios, 'eligible_time');
+  const only = ratios.rows.length === 1 ? objects(ratios)[0] : undefined;
+  const share = asNumber(only?.eligible_ratio);
+  return (
+    <>
+      <Ring
+        unit="ns"
+        items={[
+          { name: 'tensor cores', value: used, color: 'var(--series-2)' },
+          { name: 'without', value: all - used, color: 'var(--rest)' },
+        ]}
+      />
+      {eligible !== null && (
+        <p class="muted">
+          {share === null
+            ? ''
+            : `${formatPercent(share)} of the operators' kernel time is of operators that could use them. `}
+        </p>
+      )}
+    </>
+  );
+}
+
+function KernelTable({ result, rank }: { result: Result; rank: string }) {
+  const table = useMemo(() => ofRank(tableOf(result, 'kernels'), rank), [result, rank]);
+  const group = asText(result.params.group);
+  const filled = new Set(shownColumns(table, rank));
+  const cell = (row: CellValue[], column: Column) => {
+    if (column.name !== 'name') return undefined;
+    return <TimelineName name={asText(row[place(table, 'name')])} />;
+  };
+  return (
+    <DataTable
+      key={group}
+      id="kernels"
+      table={table}
+      columns={ORDER.filter((name) => filled.has(name))}
+      titles={TITLES}
+      sort={{ column: 'total_duration', descending: true }}
+      search={['name', 'operator']}
+      group={[
+        ...(rank === ALL ? ['rank'] : []),
+        ...(rank === ALL || group === 'name-op' ? ['name'] : []),
+        ...(group === 'name-op' ? ['operator'] : []),
+        'tensor_cores_used',
+      ]}
+      height={640}
+      cell={cell}
+      exportUrl={() => urlOf('analyses/kernels.csv', { group })}
+    />
+  );
+}
+
+export default function Kernels() {
+  const choice = urlSignal('rank', '');
+  const group = urlSignal('group', 'name');
+  const top = urlSignal('top', '10');
+  const filter = urlSignal('kernels.filter', '');
+  const byName = useResult('kernels', { group: 'name' });
+  const grouped = useResult('kernels', { group: group.value });
+  const cores = useResult('tensor-cores');
+  const ranks = byName.result ? ranksOf(tableOf(byName.result, 'kernels')) : [];
+  const rank = chosenRank(choice.value, ranks, ranks[0] ?? ALL);
+  const topN = Math.max(0, Number(top.value) || 0);
+  const none = byName.result !== null && ranks.length === 0;
+  return (
+    <Page
+      title="Kernels"
+      help={PAGE_HELP}
+      actions={
+        <>
+          <RankSelect ranks={ranks} value={rank} choice={choice} all="all ranks (sums)" />
+          <NumberBox
+            label="Top"
+            value={topN}
+            min={0}
+            max={100}
+            step={1}
+            title="How many kernels the ring shows by name; 0: all"
+            onChange={(value) => (top.value = String(value ?? 10))}
+          />
+        </>
+      }
+    >
+      {none && (
+        <Empty
+          reason={missing(byName.result!.input.notes, 'kernels', 'not available: the trace has no kernels')}
+        />
+      )}
+      {!none && (
+        <>
+          <Notes notes={byName.result?.input.notes} />
+          <div class="kernel-rings">
+            <Panel
+              title="Total time"
+              help="Time of all calls of a kernel. Click on one to find it in the table."
+            >
+              <View of={byName} notes={false} height={190}>
+                {(result) => (
+                  <Ring
+                    items={addUp(ofRank(tableOf(result, 'kernels'), rank), 'name', 'total_duration')}
+                    unit="ns"
+                    top={topN}
+                    onSelect={(name) => (filter.value = filter.value === name ? '' : name)}
+                  />
+                )}
+              </View>
+            </Panel>
+            <Panel
+              title="Tensor cores"
+              help="Kernel time by whether the kernel uses tensor cores (matrix cores), as its name tells."
+            >
+              <View of={cores} notes={false} height={190}>
+                {(result) => <TensorCores ratios={ofRank(tableOf(result, 'ratios'), rank)} />}
+              </View>
+            </Panel>
+          </div>
+          <Panel
+            title="Kernels"
+            actions={
+              <Choices
+                label="Grouping"
+                value={group.value}
+                onChange={(value) => (group.value = value)}
+                options={[
+                  { value: 'name', label: 'By name' },
+                  { value: 'name-op', label: 'By name, operator and launch' },
+                ]}
+              />
+            }
+          >
+            <View of={grouped} notes={false} height={640}>
+              {(result) => <KernelTable result={result} rank={rank} />}
+            </View>
+          </Panel>
+        </>
+      )}
+    </Page>
+  );
+}

@@ -1,0 +1,168 @@
+// Operators: which ones take the time, on the host and on the device, with shapes and call stacks.
+import { useMemo } from 'preact/hooks';
+import { tableOf, urlOf, type CellValue, type Column, type Result, type Table } from '../api';
+import { Choices, DataTable, Notes, NumberBox, Page, Panel, Ring, useResult, View } from '../components';
+import { urlSignal } from '../state';
+import { RankSelect } from './common/ranks';
+import { TimelineName } from './common/links';
+import {
+  addUp,
+  ALL,
+  asText,
+  chosenRank,
+  ofRank,
+  place,
+  rankKey,
+  ranksOf,
+  shownColumns,
+  sumOf,
+} from './common/tables';
+import { CallStacks } from './operators/call-stacks';
+import './operators.css';
+
+const PAGE_HELP =
+  'All calls of each operator over the whole trace. Self leaves out operators inside it, total has ' +
+  'them; an operator inside one of its own name counts at both levels.';
+
+const RINGS = [
+  { column: 'device_self_duration', title: 'Device self time' },
+  { column: 'device_total_duration', title: 'Device total time' },
+  { column: 'host_self_duration', title: 'Host self time' },
+  { column: 'host_total_duration', title: 'Host total time' },
+];
+
+const TITLES = {
+  name: 'Operator',
+  input_shape: 'Input shapes',
+  device_self_duration: 'Device self',
+  device_total_duration: 'Device total',
+  host_self_duration: 'Host self',
+  host_total_duration: 'Host total',
+  tc_eligible: 'TC eligible',
+  tc_self_ratio: 'TC self',
+  tc_total_ratio: 'TC total',
+};
+
+function helpOf(table: Table, name: string): string {
+  return table.columns.find((column) => column.name === name)?.help ?? '';
+}
+
+function Rings({ table, top, onSelect }: { table: Table; top: number; onSelect: (name: string) => void }) {
+  const shown = RINGS.filter((ring) => sumOf(table, ring.column) !== null);
+  return (
+    <div class="rings">
+      {shown.map((ring) => (
+        <Panel key={ring.column} title={ring.title} help={helpOf(table, ring.column)}>
+          <Ring items={addUp(table, 'name', ring.column)} unit="ns" top={top} onSelect={onSelect} />
+        </Panel>
+      ))}
+    </div>
+  );
+}
+
+interface OperatorTableProps {
+  result: Result;
+  rank: string;
+}
+
+function OperatorTable({ result, rank }: OperatorTableProps) {
+  const table = useMemo(() => ofRank(tableOf(result, 'operators'), rank), [result, rank]);
+  const group = asText(result.params.group);
+  const at = (name: string) => place(table, name);
+  const cell = (row: CellValue[], column: Column) => {
+    if (column.name !== 'name') return undefined;
+    return <TimelineName name={asText(row[at('name')])} />;
+  };
+  const device = sumOf(table, 'device_self_duration') !== null;
+  return (
+    <DataTable
+      key={group}
+      id="operators"
+      table={table}
+      columns={shownColumns(table, rank).filter((name) => name !== 'has_call_stack')}
+      titles={TITLES}
+      sort={{ column: device ? 'device_self_duration' : 'host_self_duration', descending: true }}
+      search={['name', 'input_shape']}
+      group={rank === ALL ? ['name', 'rank'] : group === 'name-shape' ? ['name'] : []}
+      height={640}
+      cell={cell}
+      expand={(row) => (
+        <CallStacks
+          of={{
+            rank: rankKey(row[at('rank')]),
+            name: asText(row[at('name')]),
+            shape: row[at('input_shape')] ?? null,
+          }}
+          group={group}
+          has={row[at('has_call_stack')] === true}
+        />
+      )}
+      exportUrl={() => urlOf('analyses/operators.csv', { group })}
+    />
+  );
+}
+
+export default function Operators() {
+  const choice = urlSignal('rank', '');
+  const group = urlSignal('group', 'name');
+  const top = urlSignal('top', '10');
+  const filter = urlSignal('operators.filter', '');
+  // The rings are always by name; with the default grouping both are the same request.
+  const byName = useResult('operators', { group: 'name' });
+  const grouped = useResult('operators', { group: group.value });
+  const ranks = byName.result ? ranksOf(tableOf(byName.result, 'operators')) : [];
+  const rank = chosenRank(choice.value, ranks, ranks[0] ?? ALL);
+  const topN = Math.max(0, Number(top.value) || 0);
+  return (
+    <Page
+      title="Operators"
+      help={PAGE_HELP}
+      actions={
+        <>
+          <RankSelect ranks={ranks} value={rank} choice={choice} all="all ranks (sums)" />
+          <NumberBox
+            label="Top"
+            value={topN}
+            min={0}
+            max={100}
+            step={1}
+            title="How many operators the rings show by name; 0: all"
+            onChange={(value) => (top.value = String(value ?? 10))}
+          />
+        </>
+      }
+    >
+      <View of={byName} notes={false} height={260}>
+        {(result) => (
+          <>
+            <Notes notes={result.input.notes} />
+            <Rings
+              table={ofRank(tableOf(result, 'operators'), rank)}
+              top={topN}
+              onSelect={(name) => (filter.value = filter.value === name ? '' : name)}
+            />
+          </>
+        )}
+      </View>
+      <Panel
+        title="Operators"
+        help="Open a row to see its call stacks."
+        actions={
+          <Choices
+            label="Grouping"
+            value={group.value}
+            onChange={(value) => (group.value = value)}
+            options={[
+              { value: 'name', label: 'By name' },
+              { value: 'name-shape', label: 'By name and shapes' },
+            ]}
+          />
+        }
+      >
+        <View of={grouped} notes={false} height={640}>
+          {(result) => <OperatorTable result={result} rank={rank} />}
+        </View>
+      </Panel>
+    </Page>
+  );
+}

@@ -1,0 +1,101 @@
+// The advice of the rules: what was seen, why it matters, what to do, what it would bring, and the events
+// that show it, each a link into the timeline.
+import { objects, tableOf, type CellValue, type Result } from '../../api';
+import { Empty, Panel } from '../../components';
+import { formatPercent } from '../../format';
+import { traceText } from '../../state';
+import { EventLink } from '../common/links';
+import { ALL, asNumber, asText, jsonList, rankKey, rankLabel } from '../common/tables';
+
+const HELP =
+  'What to change, largest gain first. A gain is an estimate of the step time saved, mostly an upper ' +
+  'limit; gains of different findings overlap and do not add up.';
+
+const SHOWN_EVIDENCE = 8;
+
+function Evidence({ ids }: { ids: CellValue[] }) {
+  if (ids.length === 0) return null;
+  return (
+    <p class="finding-evidence">
+      <span class="finding-label">Evidence</span>
+      {ids.slice(0, SHOWN_EVIDENCE).map((id, at) => (
+        <EventLink
+          key={at}
+          id={Number(id)}
+          text={String(at + 1)}
+          tip={`Evidence ${at + 1}: show event ${String(id)} in the timeline`}
+        />
+      ))}
+      {ids.length > SHOWN_EVIDENCE && <span class="muted">and {ids.length - SHOWN_EVIDENCE} more</span>}
+    </p>
+  );
+}
+
+/** Which ranks have it; most often that is all of them. */
+function Ranks({ value, of }: { value: unknown; of: number }) {
+  const ranks = jsonList(value).filter((rank) => typeof rank === 'number');
+  if (ranks.length === 0) return null;
+  if (ranks.length === of) return <span class="muted">all ranks</span>;
+  return (
+    <span class="muted">
+      {ranks.length === 1 ? 'rank' : 'ranks'} {traceText(ranks)}
+    </span>
+  );
+}
+
+function Finding({ row, ranks }: { row: Record<string, CellValue>; ranks: number }) {
+  const gain = asNumber(row.gain_percent);
+  const severity = asText(row.severity);
+  return (
+    <li class={`finding finding-${severity}`}>
+      <div class="finding-head">
+        <span class="finding-severity">{severity}</span>
+        <h3>{asText(row.title)}</h3>
+        {ranks > 1 && <Ranks value={row.ranks} of={ranks} />}
+        <span
+          class="finding-gain"
+          data-tip="Estimate of the step time saved; estimates of different findings do not add up"
+        >
+          {gain === null ? 'gain not known' : `up to ${formatPercent(gain)}`}
+        </span>
+      </div>
+      <p>{asText(row.seen)}</p>
+      <p class="muted">{asText(row.why)}</p>
+      <p class="finding-do">
+        <span class="finding-label">Do</span>
+        {asText(row.do)}
+      </p>
+      <Evidence ids={jsonList(row.evidence)} />
+    </li>
+  );
+}
+
+/** A finding that names no ranks is about the run, and so about each of them. */
+function isAbout(row: Record<string, CellValue>, rank: string): boolean {
+  const ranks = jsonList(row.ranks).filter((one) => one !== null);
+  return rank === ALL || ranks.length === 0 || ranks.some((one) => rankKey(one) === rank);
+}
+
+export function Findings({ result, rank }: { result: Result; rank: string }) {
+  const all = objects(tableOf(result, 'recommendations'));
+  const rows = all.filter((row) => isAbout(row, rank));
+  const ranks = result.input.ranks.length;
+  const isPart = rank !== ALL && ranks > 1;
+  return (
+    <Panel
+      title={isPart ? `Findings about ${rankLabel(rank)}` : 'Findings'}
+      help={isPart ? `${HELP} Numbers are those of the whole run.` : HELP}
+      actions={isPart && <span class="muted">{`${rows.length} of the run's ${all.length}`}</span>}
+    >
+      {rows.length === 0 ? (
+        <Empty reason={`No rule has anything to say about this ${isPart ? 'rank' : 'run'}.`} />
+      ) : (
+        <ol class="findings">
+          {rows.map((row, at) => (
+            <Finding key={at} row={row} ranks={ranks} />
+          ))}
+        </ol>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,221 @@
+// The left side: which run, span and workers; the pages; theme and help.
+import { useState } from 'preact/hooks';
+import type { RunInfo, TraceInfo } from './api';
+import { Button, Checkbox, Dialog, Select } from './components/controls';
+import { formatBytes, formatCount, formatPercent } from './format';
+import type { PageInfo } from './pages/registry';
+import { serverError, serverVersion } from './poll';
+import {
+  chooseRun,
+  currentRun,
+  hashOf,
+  runs,
+  span,
+  theme,
+  traces,
+  traceText,
+  view,
+  type Theme,
+} from './state';
+
+const groupTitles: Record<PageInfo['group'], string> = {
+  views: 'Views',
+  deep: 'Deep analyses',
+  tools: 'Tools',
+};
+
+export function traceName(t: TraceInfo): string {
+  const rank = t.rank === null ? null : `rank ${t.rank}`;
+  return [rank, t.worker].filter(Boolean).join(' · ') || t.file;
+}
+
+/** The traces of the span that is shown. */
+export function shownTraces(of: RunInfo, chosen: string | null): TraceInfo[] {
+  const wanted = chosen ?? of.span;
+  const list = of.traces.filter((t) => t.span === null || wanted === null || t.span === wanted);
+  return list.length > 0 ? list : of.traces;
+}
+
+function WorkerPicker({ of }: { of: RunInfo }) {
+  const [choosing, setChoosing] = useState(false);
+  const list = shownTraces(of, span.value);
+  if (list.length < 2) return null;
+  const chosen = traces.value;
+  const value = chosen === null ? '' : traceText(chosen);
+  const options = [
+    { value: '', label: `All ${list.length} workers` },
+    ...list.map((t) => ({ value: String(t.trace), label: traceName(t) })),
+  ];
+  if (chosen !== null && chosen.length > 1)
+    options.push({ value, label: `${chosen.length} workers: ${value}` });
+  options.push({ value: 'choose', label: 'Choose several…' });
+  const toggle = (trace: number, on: boolean) => {
+    const all = list.map((t) => t.trace);
+    const next = all.filter((t) => (t === trace ? on : (chosen ?? all).includes(t)));
+    traces.value = next.length === 0 || next.length === all.length ? null : next;
+  };
+  return (
+    <>
+      <Select
+        label="Worker"
+        value={value}
+        options={options}
+        onChange={(v) => {
+          if (v === 'choose') setChoosing(true);
+          else traces.value = v === '' ? null : v.split(',').map(Number);
+        }}
+      />
+      {choosing && (
+        <Dialog title="Workers" onClose={() => setChoosing(false)}>
+          <div class="check-grid">
+            {list.map((t) => (
+              <Checkbox
+                key={t.trace}
+                label={traceName(t)}
+                checked={chosen === null || chosen.includes(t.trace)}
+                onChange={(on) => toggle(t.trace, on)}
+              />
+            ))}
+          </div>
+          <Button onClick={() => (traces.value = null)}>All workers</Button>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+function RunState({ of }: { of: RunInfo }) {
+  if (of.state === 'loading')
+    return (
+      <div class="run-state" role="status">
+        <div class="bar">
+          <div style={{ width: `${100 * of.progress}%` }} />
+        </div>
+        <span>
+          {of.what || 'reading'}
+          {of.progress > 0 && ` · ${formatPercent(100 * of.progress)}`}
+        </span>
+      </div>
+    );
+  const facts = [
+    formatBytes(of.bytes),
+    of.events === null ? null : `${formatCount(of.events)} events`,
+  ].filter(Boolean);
+  return (
+    <div class="run-state">
+      <span>{of.state === 'failed' ? 'cannot be read' : facts.join(' · ')}</span>
+      {of.warnings.length > 0 && (
+        <span class="tone-warn" data-tip={of.warnings.join('\n')} tabIndex={0}>
+          {of.warnings.length} warning{of.warnings.length > 1 ? 's' : ''}
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** What fits into the box. */
+const RUN_LETTERS = 21;
+
+/** Of a long path the end tells most; all of it where the ends of two are the same. */
+function runLabels(list: readonly RunInfo[]): string[] {
+  const labels = list.map((r) => (r.state === 'failed' ? `${r.label} (failed)` : r.label));
+  const tails = labels.map((text) => (text.length > RUN_LETTERS ? `…${text.slice(1 - RUN_LETTERS)}` : text));
+  return tails.map((text, i) => (tails.indexOf(text) === tails.lastIndexOf(text) ? text : labels[i]!));
+}
+
+interface SideBarProps {
+  pages: readonly PageInfo[];
+  onHelp: () => void;
+  onPalette: () => void;
+}
+
+export function SideBar({ pages, onHelp, onPalette }: SideBarProps) {
+  const now = currentRun.value;
+  const here = view.value;
+  const labels = runLabels(runs.value);
+  return (
+    <aside class="side">
+      <div class="brand">
+        <span class="brand-mark" aria-hidden="true" /> <b>Kino</b>{' '}
+        <span class="muted">{serverVersion.value}</span>
+      </div>
+      <div class="pickers">
+        {runs.value.length > 0 && (
+          <Select
+            label="Run"
+            hideLabel
+            value={now?.name ?? ''}
+            onChange={chooseRun}
+            title={now && now.label.length > 20 ? now.label : undefined}
+            options={[
+              ...(now ? [] : [{ value: '', label: 'choose a run' }]),
+              ...runs.value.map((r, i) => ({ value: r.name, label: labels[i]! })),
+            ]}
+          />
+        )}
+        {now && now.spans.length > 1 && (
+          <Select
+            label="Span"
+            value={span.value ?? now.span ?? ''}
+            options={now.spans}
+            onChange={(v) => {
+              traces.value = null;
+              span.value = v === now.span ? null : v;
+            }}
+          />
+        )}
+        {now && <WorkerPicker of={now} />}
+        {now && <RunState of={now} />}
+      </div>
+      <nav aria-label="Pages">
+        {(['views', 'tools', 'deep'] as const).map((group) => (
+          <div key={group} class="nav-group">
+            <h2>{groupTitles[group]}</h2>
+            {pages
+              .filter((p) => p.group === group)
+              .map((p) => {
+                const why = now ? (p.available?.(now) ?? null) : null;
+                return (
+                  <a
+                    key={p.id}
+                    href={hashOf(p.id)}
+                    aria-current={isHere(here, p.id) ? 'page' : undefined}
+                    class={why === null ? undefined : 'off'}
+                    data-tip={why ?? undefined}>
+                    {p.title}
+                  </a>
+                );
+              })}
+          </div>
+        ))}
+      </nav>
+      <div class="side-foot">
+        {serverError.value && (
+          <p class="tone-bad" role="alert">
+            {serverError.value}
+          </p>
+        )}
+        <Select
+          label="Theme"
+          hideLabel
+          value={theme.value}
+          onChange={(v) => (theme.value = v as Theme)}
+          options={[
+            { value: 'system', label: 'System theme' },
+            { value: 'light', label: 'Light' },
+            { value: 'dark', label: 'Dark' },
+          ]}
+        />
+        <Button kind="quiet" title="Commands (Ctrl+Shift+P)" label="Commands" onClick={onPalette}>
+          ⌘
+        </Button>
+        <Button kind="quiet" title="Keys and help (?)" label="Help" onClick={onHelp}>
+          ?
+        </Button>
+      </div>
+    </aside>
+  );
+}
+
+export const isHere = (viewNow: string, id: string): boolean =>
+  viewNow === id || viewNow.startsWith(`${id}/`);

@@ -1,0 +1,53 @@
+// How fast drawing is, for tests and the curious: window.__kinoFrames in the console.
+//   frames         pictures drawn so far, and drawMs: the time they took in script, all together
+//   lastMs         of the last one, and worstMs: of the longest
+//   firstPaint     when the first complete picture was drawn (ms since the page was opened); null: not yet
+//   isSharp        the last picture of the tracks had every tile it wanted
+//   from, to       the stretch of time of the last picture
+//   arrows         flows that were drawn over it
+//   isWritten      the address says what is shown: it is written once things have come to rest
+
+export interface Frames {
+  frames: number;
+  drawMs: number;
+  lastMs: number;
+  worstMs: number;
+  firstPaint: number | null;
+  isSharp: boolean;
+  from: number;
+  to: number;
+  arrows: number;
+  isWritten: boolean;
+}
+
+declare global {
+  interface Window {
+    __kinoFrames?: Frames;
+  }
+}
+
+export function frames(): Frames {
+  return (window.__kinoFrames ??= {
+    frames: 0,
+    drawMs: 0,
+    lastMs: 0,
+    worstMs: 0,
+    firstPaint: null,
+    isSharp: false,
+    from: 0,
+    to: 0,
+    arrows: 0,
+    isWritten: false,
+  });
+}
+
+export function countFrame(ms: number, isSharp: boolean | null): void {
+  const now = frames();
+  now.frames++;
+  now.drawMs += ms;
+  now.lastMs = ms;
+  now.worstMs = Math.max(now.worstMs, ms);
+  if (isSharp === null) return;
+  now.isSharp = isSharp;
+  if (isSharp && now.firstPaint === null) now.firstPaint = performance.now();
+}

@@ -1,0 +1,144 @@
+// The timeline's part of the address: window, selection, pinned tracks, closed groups, filter and search.
+// Written a moment after things come to rest; read when the page opens and whenever somebody else changes the
+// address.
+import { batch, effect } from '@preact/signals';
+import { traceList, traceText, urlSignal, view as page } from '../state';
+import { clearSelection, goToId, selectArea } from './actions';
+import { frames } from './frames';
+import { allGroups } from './layout';
+import { search } from './search';
+import type { Selection, Store } from './store';
+
+const WRITE_AFTER_MS = 300;
+
+export interface UrlState {
+  from: string;
+  to: string;
+  select: string;
+  pins: string;
+  closed: string;
+  filter: string;
+  q: string;
+}
+
+const KEYS: readonly (keyof UrlState)[] = ['from', 'to', 'select', 'pins', 'closed', 'filter', 'q'];
+
+/** An event is its number; an area `from-to:tracks`. */
+export function selectionText(s: Selection): string {
+  if (s.kind === 'event') return String(s.event.id);
+  if (s.kind === 'none') return '';
+  return `${Math.floor(s.area.from)}~${Math.ceil(s.area.to)}~${traceText(s.area.tracks)}`;
+}
+
+export function parseSelection(
+  text: string,
+): { id: number } | { from: number; to: number; tracks: number[] } | null {
+  if (/^\d{1,16}$/.test(text)) return { id: Number(text) };
+  const area = /^(-?\d{1,16})~(-?\d{1,16})~([\d,-]+)$/.exec(text);
+  const tracks = area && traceList(area[3]);
+  return area && tracks ? { from: Number(area[1]), to: Number(area[2]), tracks } : null;
+}
+
+/** Null when it is not a window. */
+export function parseWindow(from: string, to: string): { from: number; to: number } | null {
+  if (!/^-?\d{1,16}$/.test(from) || !/^-?\d{1,16}$/.test(to)) return null;
+  return Number(to) > Number(from) ? { from: Number(from), to: Number(to) } : null;
+}
+
+export function stateOf(store: Store): UrlState {
+  const { view, model } = store;
+  const isWhole = view.from === model.bounds.from && view.to === model.bounds.to;
+  const groups = allGroups(model.tracks);
+  return {
+    from: isWhole ? '' : String(Math.floor(view.from)),
+    to: isWhole ? '' : String(Math.ceil(view.to)),
+    select: selectionText(store.selection.value),
+    pins: store.pinned.value.join(','),
+    closed: traceText(
+      groups.flatMap((key, i) => (store.closed.value.has(key) !== model.closed.has(key) ? [i] : [])),
+    ),
+    filter: store.filter.value,
+    q: store.search.value.query,
+  };
+}
+
+/** The address says only what differs from how the groups start. */
+function toggled(set: ReadonlySet<string>, keys: readonly string[]): ReadonlySet<string> {
+  const next = new Set(set);
+  for (const key of keys) if (!next.delete(key)) next.add(key);
+  return next;
+}
+
+export function applyState(store: Store, now: UrlState, before: UrlState | null): void {
+  const groups = allGroups(store.model.tracks);
+  const isNew = (key: keyof UrlState): boolean => before === null || now[key] !== before[key];
+  if (isNew('pins'))
+    store.pinned.value = now.pins
+      .split(',')
+      .filter((t) => /^\d+$/.test(t))
+      .map(Number);
+  if (isNew('closed'))
+    store.closed.value = toggled(
+      store.model.closed,
+      (traceList(now.closed) ?? []).flatMap((i) => groups[i] ?? []),
+    );
+  if (isNew('filter')) store.filter.value = now.filter;
+  if (isNew('q') && now.q !== store.search.value.query) void search(store, now.q);
+  const range = parseWindow(now.from, now.to);
+  if (isNew('from') || isNew('to')) store.setView(range ?? store.model.bounds);
+  if (isNew('select')) applySelection(store, now.select, range === null);
+  store.invalidate();
+}
+
+function applySelection(store: Store, text: string, isCentred: boolean): void {
+  const wish = parseSelection(text);
+  if (text === selectionText(store.selection.value)) return;
+  if (!wish) clearSelection(store);
+  else if ('id' in wish) void goToId(store, wish.id, isCentred);
+  else {
+    selectArea(store, wish);
+    if (isCentred) store.setView(wish);
+  }
+}
+
+/** Keeps both in step until the returned function is called. */
+export function followUrl(store: Store): () => void {
+  const signals = Object.fromEntries(KEYS.map((k) => [k, urlSignal(k, '')])) as Record<
+    keyof UrlState,
+    ReturnType<typeof urlSignal>
+  >;
+  const read = (): UrlState =>
+    Object.fromEntries(KEYS.map((k) => [k, signals[k].value])) as unknown as UrlState;
+  let written: UrlState | null = null;
+  let timer = 0;
+
+  const write = (): void => {
+    timer = 0;
+    if (page.peek() !== 'timeline') return;
+    const state = stateOf(store);
+    written = state;
+    batch(() => KEYS.forEach((k) => (signals[k].value = state[k])));
+    frames().isWritten = true;
+  };
+  const stopReading = effect(() => {
+    const now = read();
+    if (page.value !== 'timeline') return;
+    if (written && KEYS.every((k) => now[k] === written![k])) return;
+    const before = written;
+    written = now;
+    queueMicrotask(() => applyState(store, now, before));
+  });
+  const stopWriting = effect(() => {
+    // touched, so that this runs again when they change; what they say is worked out once things are at rest
+    for (const s of [store.moved, store.selection, store.pinned, store.closed, store.filter, store.search])
+      void s.value;
+    if (timer) clearTimeout(timer);
+    frames().isWritten = false;
+    timer = window.setTimeout(write, WRITE_AFTER_MS);
+  });
+  return () => {
+    stopReading();
+    stopWriting();
+    clearTimeout(timer);
+  };
+}
