@@ -1,4 +1,5 @@
-# Third-party libraries, from packages only: zlib, zstd and (optional) ISA-L for src/codec, SQLite for src/query.
+# Third-party libraries, from packages only: zlib, zstd and (optional) ISA-L for src/codec, SQLite for src/query,
+# libmicrohttpd (and zlib) for src/server.
 # tools/check-layers sees to it that no other folder includes their headers.
 
 find_package(PkgConfig REQUIRED)
@@ -9,6 +10,11 @@ pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3>=3.38)
 add_library(kino_dependencies INTERFACE)
 target_link_libraries(kino_dependencies INTERFACE PkgConfig::ZLIB PkgConfig::ZSTD PkgConfig::SQLITE)
 set(KINO_PRIVATE_REQUIRES "zlib libzstd sqlite3")
+
+# The program's alone: the library does not serve.
+pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd>=0.9.73)
+add_library(kino_server_dependencies INTERFACE)
+target_link_libraries(kino_server_dependencies INTERFACE PkgConfig::MICROHTTPD PkgConfig::ZLIB)
 
 if(KINO_ISAL)
     pkg_check_modules(ISAL IMPORTED_TARGET libisal)

@@ -1,0 +1,77 @@
+# cmake -DSOURCE=<tree> -DWANTED=<bool> -DOUTPUT=<file.c> -P embed_web.cmake: builds the UI (tools/build-web) and writes
+# its files as the table kino__assets (src/server/assets.h), each in gzip without a time stamp, so that the same sources
+# give the same bytes. A UI that cannot be built is a warning: the program works without, or with the UI of the last
+# time; the next build tries again.
+
+set(web "${SOURCE}/build/web")
+set(bundle "${OUTPUT}.dist")
+set(files "")
+set(failed 0)
+file(REMOVE_RECURSE "${bundle}")
+if(WANTED AND NPM)
+    execute_process(COMMAND "${SOURCE}/tools/build-web" "${web}" RESULT_VARIABLE failed OUTPUT_VARIABLE said
+                    ERROR_VARIABLE said)
+    if(failed)
+        message(WARNING "the web UI was not built:\n${said}")
+    endif()
+elseif(WANTED)
+    message(STATUS "npm is not installed: the web UI is left out")
+endif()
+if(WANTED AND EXISTS "${web}/dist")
+    # A copy, because another preset may build it anew at this moment.
+    execute_process(COMMAND flock "${web}.lock" cp -R "${web}/dist" "${bundle}" RESULT_VARIABLE copied)
+    file(GLOB_RECURSE files RELATIVE "${bundle}" "${bundle}/*")
+    list(FILTER files EXCLUDE REGEX "\\.map$")
+    list(SORT files)
+endif()
+
+# Text is UTF-8; the charset is put behind it below, because a list in CMake ends at a semicolon.
+set(types html text/html js text/javascript css text/css svg image/svg+xml png image/png ico image/x-icon
+          woff2 font/woff2 json application/json txt text/plain webmanifest application/manifest+json)
+function(type_of file out)
+    get_filename_component(suffix "${file}" LAST_EXT)
+    string(REPLACE "." "" suffix "${suffix}")
+    list(FIND types "${suffix}" at)
+    set(type application/octet-stream)
+    if(at GREATER -1)
+        math(EXPR at "${at} + 1")
+        list(GET types ${at} type)
+    endif()
+    if(type MATCHES "^text/")
+        string(APPEND type "; charset=utf-8")
+    endif()
+    set(${out} "${type}" PARENT_SCOPE)
+endfunction()
+
+set(text "/* Made by cmake/embed_web.cmake. */\n#include \"server/assets.h\"\n\n")
+set(table "const kino__asset kino__assets[] = {\n")
+set(number 0)
+foreach(file IN LISTS files)
+    set(packed "${OUTPUT}.gz")
+    execute_process(COMMAND gzip -9 -n -c "${bundle}/${file}" OUTPUT_FILE "${packed}" RESULT_VARIABLE failed)
+    if(failed)
+        message(FATAL_ERROR "cannot pack ${file}: ${failed}")
+    endif()
+    file(READ "${packed}" bytes HEX)
+    file(REMOVE "${packed}")
+    file(SIZE "${bundle}/${file}" size)
+    file(SHA256 "${bundle}/${file}" tag)
+    string(SUBSTRING "${tag}" 0 16 tag)
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+    string(REGEX REPLACE "(................................................................................)" "\\1\n"
+           bytes "${bytes}")
+    type_of("${file}" type)
+    set(hashed 0)
+    if(file MATCHES "^assets/")
+        set(hashed 1)
+    endif()
+    string(APPEND text "static const unsigned char file_${number}[] = {\n${bytes}};\n")
+    string(APPEND table "    {\"/${file}\", \"${type}\", file_${number}, file_${number} + sizeof file_${number},\n"
+                        "     ${size}, \"${tag}\", ${hashed}},\n")
+    math(EXPR number "${number} + 1")
+endforeach()
+file(WRITE "${OUTPUT}" "${text}${table}    {0},\n};\n")
+file(REMOVE_RECURSE "${bundle}")
+if(failed) # older than its sources: made again next time
+    execute_process(COMMAND touch -d 2000-01-01 "${OUTPUT}")
+endif()

@@ -1,0 +1,150 @@
+/* cmd_serve.c - kino serve: the web UI and the HTTP interface, until Ctrl+C. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/cli.h"
+#include "cli/interrupt.h"
+#include "server/server.h"
+
+typedef struct serve_options {
+    kino__common_options common;
+    const char *host, *token;
+    unsigned port, jobs;
+    uint64_t memory;
+    bool open;
+} serve_options;
+
+static const kino__option options_table[] = {
+    {"host", KINO__OPTION_TEXT, "ADDRESS",
+     "address to listen on (default: 127.0.0.1, which this machine alone reaches); any other needs "
+     "a token",
+     offsetof(serve_options, host), false},
+    {"port", KINO__OPTION_UINT, "N", "port to listen on, 0 for any that is free (default: 6007)",
+     offsetof(serve_options, port), false},
+    {"open", KINO__OPTION_FLAG, NULL, "open the page in the browser", offsetof(serve_options, open),
+     false},
+    {"token", KINO__OPTION_TEXT, "TOKEN",
+     "ask for this token: 8 to 128 letters, digits, - . _ ~ (default: none on 127.0.0.1, else one "
+     "is made and shown)",
+     offsetof(serve_options, token), false},
+    {"memory", KINO__OPTION_SIZE, "SIZE",
+     "memory for loaded runs, such as 8GB; beyond it the least recently used one goes (default: "
+     "half of the machine's)",
+     offsetof(serve_options, memory), false},
+    {"jobs", KINO__OPTION_UINT, "N", "threads for one piece of work (default: all processors)",
+     offsetof(serve_options, jobs), false},
+    {0},
+};
+
+static void init(void *options)
+{
+    serve_options *o = options;
+    o->host = "127.0.0.1";
+    o->port = 6007;
+}
+
+/* Starts the browser; whether there is one is not ours to know. `mask`: of signals, for it. */
+static void open_page(const char *url, const sigset_t *mask)
+{
+    char *arguments[] = {"xdg-open", (char *)(uintptr_t)url, NULL};
+    pid_t child;
+    sigset_t defaults;
+    posix_spawn_file_actions_t quiet;
+    posix_spawnattr_t fresh;
+    (void)sigemptyset(&defaults);
+    (void)sigaddset(&defaults, SIGCHLD);
+    (void)sigaddset(&defaults, SIGPIPE);
+    (void)signal(SIGCHLD, SIG_IGN); /* nobody waits for it */
+    (void)posix_spawnattr_init(&fresh);
+    (void)posix_spawnattr_setsigmask(&fresh, mask);
+    (void)posix_spawnattr_setsigdefault(&fresh, &defaults);
+    (void)posix_spawnattr_setflags(&fresh, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    (void)posix_spawn_file_actions_init(&quiet);
+    (void)posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    (void)posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (posix_spawnp(&child, "xdg-open", &quiet, &fresh, arguments, environ) != 0)
+        kino__report_note("cannot open the browser: xdg-open is missing");
+    (void)posix_spawn_file_actions_destroy(&quiet);
+    (void)posix_spawnattr_destroy(&fresh);
+}
+
+/* Returns when a signal asks for the end. Signals are blocked but while we sleep, so none is lost
+ * between the look and the sleep. */
+static void wait_for_end(const sigset_t *before)
+{
+    sigset_t open = *before;
+    (void)sigdelset(&open, SIGINT);
+    (void)sigdelset(&open, SIGTERM);
+    while (!kino__interrupt_was_asked())
+        (void)sigsuspend(&open); /* NOLINT(concurrency-mt-unsafe): the mask is this thread's */
+}
+
+static int serve(const serve_options *given, char **paths, size_t count)
+{
+    kino__server_options options = {.paths = (const char *const *)paths,
+                                    .path_count = count,
+                                    .host = given->host,
+                                    .port = given->port,
+                                    .token = given->token,
+                                    .memory = given->memory,
+                                    .jobs = given->jobs};
+    kino__server *server;
+    kino_error err;
+    sigset_t ends, before;
+    (void)signal(SIGPIPE, SIG_IGN);
+    /* Threads of the server inherit the mask: signals are this thread's. */
+    (void)sigemptyset(&ends);
+    (void)sigaddset(&ends, SIGINT);
+    (void)sigaddset(&ends, SIGTERM);
+    (void)pthread_sigmask(SIG_BLOCK, &ends, &before);
+    if (kino__server_start(&options, &server, &err) != KINO_OK)
+        return kino__report_error(&err, KINO__EXIT_FAILED);
+    if (kino__server_run_count(server) == 0 && !given->common.quiet)
+        kino__report_note("no traces yet: they are shown as soon as they appear");
+    (void)printf("Kino is at %s (Ctrl+C ends it)\n", kino__server_url(server));
+    (void)fflush(stdout);
+    if (given->open)
+        open_page(kino__server_url(server), &before);
+    wait_for_end(&before);
+    kino__server_stop(server);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return KINO__EXIT_OK;
+}
+
+static int run_serve(void *options, char **arguments, size_t count)
+{
+    const serve_options *given = options;
+    if (count == 0)
+        return kino__report_usage(&kino__command_serve, "which trace or folder?");
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(arguments[i], "-") == 0)
+            return kino__report_usage(&kino__command_serve,
+                                      "standard input cannot be served: name a file or a folder");
+    if (given->port > 65535)
+        return kino__report_usage(&kino__command_serve, "--port is at most 65535");
+    if (given->token && !kino__server_token_is_good(given->token))
+        return kino__report_usage(
+            &kino__command_serve,
+            "--token: 8 to 128 letters, digits, '-', '.', '_' and '~' are needed");
+    return serve(given, arguments, count);
+}
+
+const kino__command kino__command_serve = {
+    .name = "serve",
+    .arguments = "TRACE|DIR...",
+    .summary = "the web UI: timeline, views and SQL in the browser",
+    .description =
+        "Shows traces and runs in the browser: a timeline, the views of a profiler, every\n"
+        "analysis, comparison of runs, SQL. A folder is looked at again and again: runs\n"
+        "that appear later are shown too. Runs are loaded when somebody looks at them.\n"
+        "It listens on this machine only, unless --host says otherwise.\n",
+    .options = options_table,
+    .options_size = sizeof(serve_options),
+    .init = init,
+    .run = run_serve,
+};

@@ -1,0 +1,154 @@
+/* request.c - answers of all kinds: errors, texts, tags. */
+#include "server/request.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/json_out.h"
+
+enum { GZIP_FROM = 1024 };
+
+static const char json_type[] = "application/json";
+
+void kino__answer_deinit(kino__answer *answer)
+{
+    kino__body_unref(answer->plain);
+    kino__body_unref(answer->gzip);
+    if (answer->fd >= 0)
+        (void)close(answer->fd);
+    *answer = (kino__answer){.fd = -1};
+}
+
+/* -- errors -- */
+
+static void add_error(kino__buffer *out, unsigned status, const char *message)
+{
+    kino__json json = {.out = out};
+    kino__json_begin_object(&json);
+    kino__json_key(&json, "error");
+    kino__json_begin_object(&json);
+    kino__json_key(&json, "status");
+    kino__json_uint(&json, status);
+    kino__json_key(&json, "message");
+    kino__json_string(&json, kino__str_from(message));
+    kino__json_end_object(&json);
+    kino__json_end_object(&json);
+    kino__buffer_add(out, KINO__STR("\n"));
+}
+
+void kino__request_fail(kino__request *request, unsigned status, const char *format, ...)
+{
+    char message[400];
+    va_list args;
+    if (request->answer.status)
+        return;
+    va_start(args, format);
+    (void)vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    kino__buffer text = {0};
+    add_error(&text, status, message);
+    request->answer.status = status;
+    request->answer.type = json_type;
+    request->answer.plain = kino__body_take(&text); /* without memory: an empty body */
+    request->answer.cache_control = "no-store";
+}
+
+static unsigned http_status(kino_status code)
+{
+    switch (code) {
+    case KINO_ARGUMENT:
+        return 400;
+    case KINO_NOT_FOUND:
+        return 404;
+    case KINO_NOMEM:
+        return 503;
+    case KINO_LIMIT:
+    case KINO_CANCELLED:
+        return 504;
+    default:
+        return 422;
+    }
+}
+
+void kino__request_fail_status(kino__request *request, kino_status code, const kino_error *err)
+{
+    int stop = __atomic_load_n(&request->stop, __ATOMIC_RELAXED);
+    if (stop == KINO__STOP_LATE)
+        kino__request_fail(request, 504, "it took too long");
+    else if (stop == KINO__STOP_END)
+        kino__request_fail(request, 503, "the server is ending");
+    else if (request->text.failed)
+        kino__request_fail(request, 422,
+                           "the answer is larger than %zu MB: ask for less with 'limit'",
+                           request->text_limit >> 20);
+    else if (err && err->offset != KINO_NO_OFFSET && err->message[0])
+        kino__request_fail(request, http_status(code), "%s (byte %" PRIu64 ")", err->message,
+                           err->offset);
+    else
+        kino__request_fail(request, http_status(code), "%s",
+                           err && err->message[0] ? err->message : kino_status_text(code));
+}
+
+/* -- for the library's callbacks -- */
+
+bool kino__request_write(void *context, const char *bytes, size_t size)
+{
+    kino__request *request = context;
+    if (__atomic_load_n(&request->stop, __ATOMIC_RELAXED) != KINO__STOP_NOT)
+        return false;
+    if (request->text_limit && request->text.size + size > request->text_limit)
+        request->text.failed = true;
+    else
+        kino__buffer_add(&request->text, (kino_str){bytes, size});
+    return !request->text.failed;
+}
+
+bool kino__request_progress(void *context, const char *what, uint64_t done, uint64_t total)
+{
+    const kino__request *request = context;
+    (void)what;
+    (void)done;
+    (void)total;
+    return __atomic_load_n(&request->stop, __ATOMIC_RELAXED) == KINO__STOP_NOT;
+}
+
+/* -- good answers -- */
+
+void kino__request_pack(kino__request *request)
+{
+    kino__answer *answer = &request->answer;
+    if (request->accepts_gzip && answer->plain->size > GZIP_FROM)
+        answer->gzip = kino__body_gzip(answer->plain);
+}
+
+void kino__request_finish(kino__request *request, const char *type)
+{
+    kino__answer *answer = &request->answer;
+    if (answer->status)
+        return;
+    if (request->text.failed) {
+        kino__request_fail(request, 503, "out of memory");
+        return;
+    }
+    answer->plain = kino__body_take(&request->text);
+    if (!answer->plain) {
+        kino__request_fail(request, 503, "out of memory");
+        return;
+    }
+    answer->status = 200;
+    answer->type = type;
+    if (!answer->is_packed)
+        kino__request_pack(request);
+}
+
+void kino__request_tag_body(kino__request *request)
+{
+    kino__answer *answer = &request->answer;
+    if (answer->status != 200 || !answer->plain)
+        return;
+    (void)snprintf(answer->tag, sizeof answer->tag, "%016" PRIx64,
+                   kino__hash_bytes(answer->plain->data, answer->plain->size));
+}

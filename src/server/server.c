@@ -1,0 +1,225 @@
+/* server.c - starting and ending the server, and the way of a request through its lane. */
+#include "server/server.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/thread.h"
+#include "server/access.h"
+#include "server/mapped.h"
+#include "server/route.h"
+#include "server/server_internal.h"
+
+enum {
+    FAST_QUEUE = 2048,
+    SLOW_QUEUE = 128,
+    QUERY_QUEUE = 64,
+    SLOW_THREADS = 4,
+    QUERY_THREADS = 2,
+    SLOW_NICE = 10,
+    SCAN_MS = 2000,
+    CACHE_SHARE = 8, /* of memory: answers kept */
+    CACHE_MOST = 256 << 20,
+    TOKEN_BYTES = 16
+};
+
+/* -- the way of a request -- */
+
+bool kino__server_enqueue(kino__server *server, kino__request *request)
+{
+    switch (request->route->lane) {
+    case KINO__LANE_FAST:
+        return kino__lane_add(&server->fast, request);
+    case KINO__LANE_QUERY:
+        return kino__lane_add(&server->query, request);
+    default:
+        return kino__lane_add(&server->slow, request);
+    }
+}
+
+static void work(kino__request *request)
+{
+    kino__server *server = request->server;
+    kino__route_work(request);
+    if (request->is_parked && kino__server_park(server, request))
+        return;
+    if (request->is_parked)
+        kino__request_fail(request, 503, "the server is ending");
+    kino__server_remove_working(server, request);
+    kino__http_resume(request);
+}
+
+/* -- what it is called -- */
+
+static kino_status make_token(kino__server *server, kino_error *err)
+{
+    unsigned char bytes[TOKEN_BYTES];
+    const char *given = server->options.token;
+    if (!given && kino__address_is_loopback(server->host))
+        return KINO_OK;
+    server->token = given ? strdup(given) : calloc(1, 2 * TOKEN_BYTES + 1);
+    if (!server->token)
+        return kino__fail_nomem(err);
+    if (given)
+        return KINO_OK;
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return kino__fail(err, KINO_IO, "no random numbers for a token");
+    for (size_t i = 0; i < sizeof bytes; i++)
+        (void)snprintf(server->token + 2 * i, 3, "%02x", bytes[i]);
+    return KINO_OK;
+}
+
+/* The address people open; of all addresses of the machine, the one it is reached by locally. */
+static kino_status make_url(kino__server *server, kino_error *err)
+{
+    kino__buffer text = {0}, cookie = {0};
+    char machine[256] = "";
+    const char *name = server->host;
+    if (kino__address_is_any(name) && gethostname(machine, sizeof machine - 1) == 0 && machine[0])
+        name = machine;
+    bool is_v6 = strchr(name, ':') != NULL;
+    kino__buffer_printf(&text, "http://%s%s%s:%u/", is_v6 ? "[" : "", name, is_v6 ? "]" : "",
+                        server->port);
+    if (server->token)
+        kino__buffer_printf(&text, "?token=%s", server->token);
+    kino__buffer_add(&text, (kino_str){"", 1});
+    (void)snprintf(server->cookie_name, sizeof server->cookie_name, "kino_%u", server->port);
+    if (server->token)
+        kino__buffer_printf(&cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict",
+                            server->cookie_name, server->token);
+    kino__buffer_add(&cookie, (kino_str){"", 1});
+    server->url = text.data;
+    server->cookie = cookie.data;
+    return text.failed || cookie.failed ? kino__fail_nomem(err) : KINO_OK;
+}
+
+static uint64_t half_of_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / 2 : (uint64_t)4 << 30;
+}
+
+/* -- life -- */
+
+static void init(kino__server *server, const kino__server_options *options)
+{
+    struct timespec now;
+    pthread_condattr_t monotonic;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    server->options = *options;
+    server->port = options->port;
+    server->listener = -1;
+    server->memory = options->memory ? options->memory : half_of_memory();
+    server->salt = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    server->checks_host = !kino__address_is_any(options->host);
+    pthread_mutex_init(&server->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&server->tick, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+static kino_status start_catalog(kino__server *server, kino_error *err)
+{
+    const kino__server_options *given = &server->options;
+    kino__catalog_options options = {.paths = given->paths,
+                                     .path_count = given->path_count,
+                                     .jobs = given->jobs,
+                                     .memory = server->memory,
+                                     .scan_ms = given->scan_ms ? given->scan_ms : SCAN_MS,
+                                     .changed = kino__server_changed,
+                                     .context = server};
+    uint64_t share = server->memory / CACHE_SHARE;
+    server->cache = kino__cache_new(share < CACHE_MOST ? share : CACHE_MOST);
+    if (!server->cache)
+        return kino__fail_nomem(err);
+    return kino__catalog_new(&options, &server->catalog, err);
+}
+
+static kino_status start_threads(kino__server *server, kino_error *err)
+{
+    unsigned processors = kino__processor_count();
+    unsigned fast = processors < 2 ? 2 : processors > 4 ? 4 : processors;
+    KINO_TRY(kino__lane_start(&server->fast, fast, FAST_QUEUE, 0, work, err));
+    KINO_TRY(kino__lane_start(&server->slow, SLOW_THREADS, SLOW_QUEUE, SLOW_NICE, work, err));
+    KINO_TRY(kino__lane_start(&server->query, QUERY_THREADS, QUERY_QUEUE, SLOW_NICE, work, err));
+    server->has_minder = pthread_create(&server->minder, NULL, kino__server_mind, server) == 0;
+    return server->has_minder ? KINO_OK : kino__fail(err, KINO_NOMEM, "cannot start a thread");
+}
+
+kino_status kino__server_start(const kino__server_options *options, kino__server **out,
+                               kino_error *err)
+{
+    *out = NULL;
+    kino__server *server = calloc(1, sizeof *server);
+    if (!server)
+        return kino__fail_nomem(err);
+    init(server, options);
+    (void)kino__guard_mapped_files();
+    server->host = strdup(options->host);
+    kino_status st = server->host ? start_catalog(server, err) : kino__fail_nomem(err);
+    if (st == KINO_OK)
+        st = make_token(server, err);
+    if (st == KINO_OK)
+        st = start_threads(server, err);
+    if (st == KINO_OK)
+        st = kino__http_listen(server, err); /* last of what can fail for a reason of the user's */
+    if (st == KINO_OK)
+        st = make_url(server, err);
+    if (st == KINO_OK)
+        st = kino__http_start(server, err);
+    if (st == KINO_OK)
+        *out = server;
+    else
+        kino__server_stop(server);
+    return st;
+}
+
+const char *kino__server_url(const kino__server *server)
+{
+    return server->url;
+}
+
+size_t kino__server_run_count(kino__server *server)
+{
+    return kino__catalog_count(server->catalog);
+}
+
+bool kino__server_token_is_good(const char *token)
+{
+    return kino__token_is_good(token);
+}
+
+void kino__server_stop(kino__server *server)
+{
+    if (!server)
+        return;
+    pthread_mutex_lock(&server->lock);
+    server->is_ending = true;
+    server->has_changed = true;
+    pthread_cond_signal(&server->tick);
+    pthread_mutex_unlock(&server->lock);
+    /* The minder stops all work and ends when the last request is back with the MHD thread. */
+    if (server->catalog)
+        kino__catalog_stop(server->catalog);
+    if (server->has_minder)
+        pthread_join(server->minder, NULL);
+    kino__lane_end(&server->fast);
+    kino__lane_end(&server->slow);
+    kino__lane_end(&server->query);
+    kino__http_stop(server);
+    kino__catalog_free(server->catalog);
+    kino__cache_free(server->cache);
+    pthread_mutex_destroy(&server->lock);
+    pthread_cond_destroy(&server->tick);
+    free(server->host);
+    free(server->token);
+    free(server->cookie);
+    free(server->url);
+    free(server);
+}

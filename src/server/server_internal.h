@@ -1,0 +1,95 @@
+/* server_internal.h - the body of the server, for the files of this folder. */
+#ifndef KINO__SERVER_INTERNAL_H
+#define KINO__SERVER_INTERNAL_H
+
+#include <pthread.h>
+
+#include "server/cache.h"
+#include "server/catalog.h"
+#include "server/lane.h"
+#include "server/server.h"
+
+/* A client's connection, from its first byte to its last. */
+typedef struct kino__client kino__client;
+struct kino__client {
+    kino__server *server;
+    kino__client *before, *after;
+    int socket;
+    int64_t since_ms; /* when it began to do what it does */
+    bool is_served;   /* a request of it is complete; else it may send one, or be idle */
+};
+
+struct kino__server {
+    kino__server_options options; /* constant, as all down to `lock` */
+    char *host;                   /* the address it is bound to, without brackets */
+    unsigned port;
+    char *token;  /* NULL: none is needed */
+    char *cookie; /* "Set-Cookie" that carries it */
+    char *url;
+    char cookie_name[32];
+    bool checks_host; /* false: bound to all addresses, where the token alone decides */
+    uint64_t memory;  /* limit */
+    uint64_t salt;    /* of tags: another one with every start */
+    kino__catalog *catalog;
+    kino__cache *cache;
+    struct MHD_Daemon *daemon;
+    int listener;   /* -1: none, or the daemon's */
+    unsigned crowd; /* with more clients than these, who only sits there must go soon */
+    kino__lane fast, slow, query;
+    pthread_t minder;
+    bool has_minder;
+    pthread_mutex_t lock;
+    pthread_cond_t tick;    /* for the minder */
+    bool is_ending;         /* guarded by lock, as all below */
+    bool has_changed;       /* a load is done: look at those who wait */
+    kino__request *working; /* all that are with lanes or parked */
+    kino__request *parked;
+    kino__client *clients;
+    unsigned client_count;
+};
+
+static inline unsigned kino__server_jobs(const kino__server *server)
+{
+    return server->options.jobs;
+}
+
+int64_t kino__server_now_ms(void);
+
+/* -- minder.c -- */
+
+void *kino__server_mind(void *server);
+/* A request leaves the MHD thread, or comes back to it. */
+void kino__server_add_working(kino__server *server, kino__request *request);
+void kino__server_remove_working(kino__server *server, kino__request *request);
+/* To be worked on again when a load is done; false: there is no time for that any more. */
+bool kino__server_park(kino__server *server, kino__request *request);
+/* A state in the catalogue has changed. */
+void kino__server_changed(void *server);
+
+/* A connection begins and ends; a request of it is complete, or it is idle again. */
+kino__client *kino__server_add_client(kino__server *server, int socket); /* may be NULL */
+void kino__server_remove_client(kino__server *server, kino__client *client);
+void kino__server_mark_client(kino__client *client, bool is_served);
+
+/* -- server.c -- */
+
+/* Into its lane; false: too many are waiting. */
+bool kino__server_enqueue(kino__server *server, kino__request *request);
+
+/* -- http.c -- */
+
+/* Takes the port. */
+KINO_NODISCARD kino_status kino__http_listen(kino__server *server, kino_error *err);
+/* Answers from now on. */
+KINO_NODISCARD kino_status kino__http_start(kino__server *server, kino_error *err);
+void kino__http_stop(kino__server *server);
+/* Hands an answered request back to the MHD thread. */
+void kino__http_resume(kino__request *request);
+
+/* -- assets.c -- */
+
+/* The answer for a file of the UI; false: there is none of this path. */
+bool kino__asset_answer(kino__request *request);
+bool kino__assets_are_there(void);
+
+#endif

@@ -1,0 +1,2 @@
+# Ports end at 65535.
+"$KINO" serve . --port 65536

@@ -1,0 +1,2 @@
+# A path that is not there is an error at once.
+"$KINO" serve nothing-here

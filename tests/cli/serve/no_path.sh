@@ -1,0 +1,2 @@
+# Something must be served.
+"$KINO" serve

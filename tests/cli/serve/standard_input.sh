@@ -1,0 +1,2 @@
+# What is served is read again and again.
+"$KINO" serve -
