@@ -7,6 +7,9 @@ foreach(source IN LISTS bench_sources)
     add_executable(bench_${name} "${source}")
     target_link_libraries(bench_${name} PRIVATE kino_engine_static)
 endforeach()
+if(TARGET bench_record AND TARGET kino_recorder)
+    target_link_libraries(bench_record PRIVATE kino_recorder) # through its public face, as programs have it
+endif()
 
 file(GLOB simdjson_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/bench/*.cc")
 if(simdjson_sources)

@@ -56,6 +56,24 @@ KINO_API KINO_NODISCARD kino_status kino_run_open(const char *const *paths, size
                                                   kino_error *err);
 KINO_API void kino_run_free(kino_run *run);
 
+/* What a recorder (libkino) said of its own losses; see kino_run_recover. */
+typedef struct kino_recovery {
+    uint32_t size;        /* sizeof(kino_recovery), set by the caller */
+    bool was_stopped;     /* the recording ended in the regular way */
+    uint64_t events;      /* that are there */
+    uint64_t open_spans;  /* that had no end yet */
+    uint64_t dropped;     /* records that found no room */
+    uint64_t overwritten; /* records that a flight recorder wrote over, as it is meant to */
+    uint64_t damaged;     /* records that made no sense */
+} kino_recovery;
+
+/* Opens what a recorder left behind: the folder of its buffers, or a .kino file it wrote.
+ * `recovery` may be NULL. */
+KINO_API KINO_NODISCARD kino_status kino_run_recover(const char *path,
+                                                     const kino_load_options *options,
+                                                     kino_run **out, kino_recovery *recovery,
+                                                     kino_error *err);
+
 /* What is in it: format, ranks, devices, steps, event counts, loss, repairs. Tables: traces,
  * devices, steps, categories, tracks, damage, metadata. */
 KINO_API KINO_NODISCARD kino_status kino_run_info(kino_run *run, kino_result **out,

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "codec/source.h"
 #include "reader/kino_internal.h"
+#include "reader/kino_ring.h"
 
 /* -- the chunks */
 
@@ -283,6 +284,11 @@ static kino_status load(const char *path, kino__file *file, const kino__load_con
     if (state == KINO__INDEX_NOMEM)
         return kino__fail_nomem(err);
     KINO_TRY(check_chunks(f, context, err));
+    if (kino__kino_has_rings(f)) {
+        if (state == KINO__INDEX_REBUILT)
+            kino__ledger_add(&trace->ledger, KINO__DAMAGE_BAD_INDEX, end);
+        return kino__kino_load_rings(f, trace, context, err);
+    }
     KINO_TRY(kino__kino_read_head(f, trace, err));
     if (state == KINO__INDEX_REBUILT)
         kino__ledger_add(&trace->ledger, KINO__DAMAGE_BAD_INDEX, end);

@@ -1,0 +1,109 @@
+/* cmd_recover.c - kino recover: a trace from the buffers of a recorder whose process has died. */
+#include <inttypes.h>
+
+#include "base/error.h"
+#include "cli/cli.h"
+#include "cli/write_out.h"
+
+typedef struct recover_options {
+    kino__common_options common;
+    const char *to;
+} recover_options;
+
+static const kino__option options_table[] = {
+    {"to", KINO__OPTION_TEXT, "FORMAT",
+     "format of the output, as kino convert has them (default: by OUT's suffix)",
+     offsetof(recover_options, to), false},
+    {"jobs", KINO__OPTION_UINT, "N", "threads to use (default: all processors)",
+     offsetof(recover_options, common.jobs), false},
+    {0},
+};
+
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* What is there, and what is not. */
+static void tell(const kino_recovery *r)
+{
+    kino__report_note("recovered %" PRIu64 " event%s%s", r->events, plural(r->events),
+                      r->was_stopped ? "" : " of a recording that was not stopped");
+    if (r->open_spans)
+        kino__report_note("%" PRIu64 " span%s had no end yet", r->open_spans,
+                          plural(r->open_spans));
+    if (r->dropped)
+        kino__report_note("warning: %" PRIu64 " record%s found no room in the buffer", r->dropped,
+                          plural(r->dropped));
+    if (r->overwritten)
+        kino__report_note("%" PRIu64 " older record%s had been written over by newer ones",
+                          r->overwritten, plural(r->overwritten));
+    if (r->damaged)
+        kino__report_note("warning: %" PRIu64 " record%s made no sense and %s left out", r->damaged,
+                          plural(r->damaged), r->damaged == 1 ? "was" : "were");
+}
+
+static int open_recording(const recover_options *given, const char *path, kino_recovery *recovery,
+                          kino_run **out)
+{
+    kino__progress_bar bar;
+    kino__progress_bar_init(&bar, !given->common.quiet && !given->common.no_progress);
+    kino_load_options load = KINO_LOAD_OPTIONS_INIT;
+    load.jobs = given->common.jobs;
+    load.progress = kino__progress_bar_report;
+    load.progress_context = &bar;
+    kino_error err;
+    kino_status st = kino_run_recover(path, &load, out, recovery, &err);
+    kino__progress_bar_end(&bar);
+    if (st != KINO_OK)
+        return kino__report_error(&err, KINO__EXIT_FAILED);
+    const char *warning;
+    for (size_t i = 0; !given->common.quiet && (warning = kino_run_warning(*out, i)); i++)
+        kino__report_note("warning: %s", warning);
+    return KINO__EXIT_OK;
+}
+
+static int run_recover(void *options, char **arguments, size_t count)
+{
+    const recover_options *given = options;
+    if (count < 2)
+        return kino__report_usage(&kino__command_recover,
+                                  count ? "which output file?" : "which folder of buffers?");
+    if (count > 2)
+        return kino__report_usage(&kino__command_recover,
+                                  "one recording at a time: '%s' is too "
+                                  "much",
+                                  arguments[2]);
+    kino__target target;
+    kino_run *run = NULL;
+    kino_recovery recovery = {.size = sizeof recovery};
+    int code = kino__target_check(&kino__command_recover, arguments[1], given->to, "to", &target);
+    if (code == KINO__EXIT_OK)
+        code = open_recording(given, arguments[0], &recovery, &run);
+    if (code == KINO__EXIT_OK) {
+        kino_write_options write = KINO_WRITE_OPTIONS_INIT;
+        write.format = given->to;
+        code = kino__target_write(&given->common, &target, &write, run);
+    }
+    if (code == KINO__EXIT_OK && !given->common.quiet)
+        tell(&recovery);
+    kino_run_free(run);
+    return code;
+}
+
+const kino__command kino__command_recover = {
+    .name = "recover",
+    .arguments = "DIR|FILE OUT",
+    .summary = "a trace from the buffers that a killed program left behind",
+    .description =
+        "A program that records with libkino keeps its buffers in a folder of its own,\n"
+        "kino-UID-PID-START in $KINO_DIR, /dev/shm or /tmp, and removes it when it ends in\n"
+        "the regular way. When it is killed, crashes or runs out of memory, the folder\n"
+        "stays. This makes a trace of it, with the spans that were open, and says what is\n"
+        "missing. The program may also be running: nothing of it is changed. DIR itself is\n"
+        "kept, too: remove it when the trace is good. FILE is a .kino file that the\n"
+        "recorder wrote, whole or cut off.\n",
+    .options = options_table,
+    .options_size = sizeof(recover_options),
+    .run = run_recover,
+};

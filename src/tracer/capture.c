@@ -1,0 +1,257 @@
+/* capture.c - making and giving up the folder and the mapped files of a session. */
+#include "tracer/capture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "tracer/process.h"
+
+enum {
+    DEFAULT_BUDGET = 64 << 20,
+    PAGE =
+        4096, /* everything is a multiple of it; the system's may be larger, which harms nobody */
+    TEXTS_LEAST = 64 << 10,
+    TEXTS_MOST = 8 << 20,
+    TEXTS_SHARE = 16, /* one part in so many of the budget */
+    NAMES_TRIED = 100,
+};
+
+static const char *const file_names[] = {"buffer", "meta", "texts"};
+
+static uint64_t round_up(uint64_t bytes)
+{
+    return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+/* -- folder */
+
+static const char *base_folder(const char *wanted)
+{
+    const char *folder = wanted && *wanted ? wanted : secure_getenv("KINO_DIR");
+    if (folder && *folder)
+        return folder;
+    return access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
+}
+
+/* The folder of this process. After exec there may be one of the program before: it is left to
+ * `kino recover`. */
+static kino_status make_folder(kino__capture *c, const char *base, kino_error *err)
+{
+    for (int i = 0; i < NAMES_TRIED; i++) {
+        char suffix[16] = "";
+        if (i > 0)
+            (void)snprintf(suffix, sizeof suffix, "-%d", i);
+        int size = snprintf(c->directory, sizeof c->directory, "%s/kino-%u-%u-%llu%s", base,
+                            (unsigned)getuid(), (unsigned)getpid(),
+                            (unsigned long long)kino__process_start(), suffix);
+        if (size < 0 || (size_t)size >= sizeof c->directory)
+            break;
+        if (mkdir(c->directory, 0700) == 0)
+            return KINO_OK;
+        if (errno != EEXIST) {
+            int error = errno;
+            c->directory[0] = '\0';
+            return kino__fail_errno(err, error, "cannot make a folder for buffers in '%s'", base);
+        }
+    }
+    c->directory[0] = '\0';
+    return kino__fail(err, KINO_LIMIT, "no free name for a folder of buffers in '%s'", base);
+}
+
+static void remove_files(kino__capture *c)
+{
+    if (!c->directory[0])
+        return;
+    int folder = open(c->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (folder >= 0) {
+        for (size_t i = 0; i < sizeof file_names / sizeof *file_names; i++)
+            (void)unlinkat(folder, file_names[i], 0);
+        close(folder);
+    }
+    (void)rmdir(c->directory);
+    c->directory[0] = '\0';
+}
+
+/* -- files */
+
+/* A file above the limit would raise a signal in the middle of the program. */
+static kino_status check_limit(uint64_t bytes, kino_error *err)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+        limit.rlim_cur < bytes)
+        return kino__fail(err, KINO_LIMIT,
+                          "a buffer of %llu bytes is above the limit of file sizes (%llu)",
+                          (unsigned long long)bytes, (unsigned long long)limit.rlim_cur);
+    return KINO_OK;
+}
+
+/* All pages are there and writable from now on. */
+static void touch(char *at, uint64_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+    if (madvise(at, bytes, MADV_POPULATE_WRITE) == 0)
+        return;
+#endif
+    for (uint64_t i = 0; i < bytes; i += PAGE)
+        *(volatile char *)(at + i) = 0;
+}
+
+/* Address space that begins at a multiple of the segment size. */
+static char *reserve(uint64_t bytes)
+{
+    uint64_t all = bytes + KINO_IMPL_V1_SEGMENT_SIZE;
+    char *at = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED)
+        return NULL;
+    uint64_t skip = -(uint64_t)(uintptr_t)at % KINO_IMPL_V1_SEGMENT_SIZE;
+    if (skip)
+        munmap(at, skip);
+    munmap(at + skip + bytes, KINO_IMPL_V1_SEGMENT_SIZE - skip);
+    return at + skip;
+}
+
+static kino_status map_file(kino__capture *c, const char *name, uint64_t bytes, char **out,
+                            kino_error *err)
+{
+    char path[sizeof c->directory + 16];
+    (void)snprintf(path, sizeof path, "%s/%s", c->directory, name);
+    KINO_TRY(check_limit(bytes, err));
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return kino__fail_errno(err, errno, "cannot make '%s'", path);
+    int error = posix_fallocate(fd, 0, (off_t)bytes);
+    char *at = error ? NULL : reserve(bytes);
+    if (!error && !at)
+        error = ENOMEM;
+    if (!error &&
+        mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
+        error = errno;
+        munmap(at, bytes);
+    }
+    close(fd);
+    if (error)
+        return kino__fail_errno(err, error, "cannot have %llu bytes in '%s'",
+                                (unsigned long long)bytes, path);
+    touch(at, bytes);
+    *out = at;
+    return KINO_OK;
+}
+
+/* Plain memory in the place of a file. */
+static void unmap_file(char *at, uint64_t bytes)
+{
+    if (at)
+        (void)mmap(at, bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+/* -- the capture */
+
+static kino_status plan(kino__capture *c, kino_error *err)
+{
+    if (c->budget < KINO_BUDGET_MIN_BYTES || c->budget > (uint64_t)1 << 40)
+        return kino__fail(err, KINO_ARGUMENT, "a budget of %llu bytes: not between %u and 2^40",
+                          (unsigned long long)c->budget, KINO_BUDGET_MIN_BYTES);
+    c->meta_bytes =
+        round_up(KINO__RING_META_SIZE + (uint64_t)KINO__RING_THREADS * sizeof(kino__ring_thread) +
+                 (uint64_t)KINO__RING_BANKS * KINO__RING_ANCHORS * sizeof(kino__ring_anchor));
+    uint64_t texts = c->budget / TEXTS_SHARE;
+    texts = texts < TEXTS_LEAST ? TEXTS_LEAST : texts > TEXTS_MOST ? TEXTS_MOST : texts;
+    c->texts_bytes = round_up(texts);
+    c->segment_count =
+        (uint32_t)((c->budget - c->meta_bytes - c->texts_bytes) / KINO_IMPL_V1_SEGMENT_SIZE);
+    c->buffer_bytes = (uint64_t)c->segment_count * KINO_IMPL_V1_SEGMENT_SIZE;
+    return KINO_OK;
+}
+
+static void fill_meta(kino__capture *c)
+{
+    kino__ring_meta *meta = (kino__ring_meta *)(void *)c->meta_map;
+    *meta = (kino__ring_meta){
+        .version = KINO__RING_VERSION,
+        .meta_size = KINO__RING_META_SIZE,
+        .segment_size = KINO_IMPL_V1_SEGMENT_SIZE,
+        .segment_count = c->segment_count,
+        .buffer_bytes = c->buffer_bytes,
+        .texts_bytes = c->texts_bytes,
+        .meta_bytes = c->meta_bytes,
+        .pid = (uint32_t)getpid(),
+        .uid = (uint32_t)getuid(),
+        .process_start = kino__process_start(),
+        .mode = c->mode,
+        .state = KINO__RING_PREPARED,
+        .session = c->session,
+        .thread_offset = KINO__RING_META_SIZE,
+        .thread_capacity = KINO__RING_THREADS,
+        .anchor_offset =
+            KINO__RING_META_SIZE + KINO__RING_THREADS * (uint32_t)sizeof(kino__ring_thread),
+        .anchor_capacity = KINO__RING_ANCHORS,
+    };
+    kino__process_names(meta->process, sizeof meta->process, meta->host, sizeof meta->host);
+    memcpy(meta->magic, KINO__RING_MAGIC, sizeof meta->magic);
+    c->meta = meta;
+    c->threads = (kino__ring_thread *)(void *)(c->meta_map + meta->thread_offset);
+    c->anchors = (kino__ring_anchor *)(void *)(c->meta_map + meta->anchor_offset);
+}
+
+static kino_status open_files(kino__capture *c, const char *folder, kino_error *err)
+{
+    KINO_TRY(plan(c, err));
+    KINO_TRY(make_folder(c, base_folder(folder), err));
+    KINO_TRY(map_file(c, "meta", c->meta_bytes, &c->meta_map, err));
+    KINO_TRY(map_file(c, "texts", c->texts_bytes, &c->texts, err));
+    KINO_TRY(map_file(c, "buffer", c->buffer_bytes, &c->buffer, err));
+    fill_meta(c);
+    return KINO_OK;
+}
+
+kino_status kino__capture_open(const kino_session_options *options, uint32_t session,
+                               kino__capture **out, kino_error *err)
+{
+    *out = NULL;
+    kino__capture *c = calloc(1, sizeof *c);
+    if (!c)
+        return kino__fail_nomem(err);
+    c->session = session;
+    c->mode = options->mode;
+    c->budget = options->budget_bytes ? options->budget_bytes : DEFAULT_BUDGET;
+    kino_status st = open_files(c, options->directory, err);
+    if (st != KINO_OK) { /* no thread has seen the addresses */
+        remove_files(c);
+        if (c->meta_map)
+            munmap(c->meta_map, c->meta_bytes);
+        if (c->texts)
+            munmap(c->texts, c->texts_bytes);
+        if (c->buffer)
+            munmap(c->buffer, c->buffer_bytes);
+        free(c);
+        return st;
+    }
+    *out = c;
+    return KINO_OK;
+}
+
+void kino__capture_abandon(kino__capture *c)
+{
+    unmap_file(c->buffer, c->buffer_bytes);
+    unmap_file(c->meta_map, c->meta_bytes);
+    unmap_file(c->texts, c->texts_bytes);
+    c->directory[0] = '\0';
+}
+
+void kino__capture_release(kino__capture *c)
+{
+    remove_files(c);
+#ifndef __SANITIZE_THREAD__ /* it takes new pages for a write that races with late threads */
+    kino__capture_abandon(c);
+#endif
+}

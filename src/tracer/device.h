@@ -1,0 +1,92 @@
+/* device.h - the backends of the process, their devices, and what sessions do with them.
+ *
+ * One registry per process, whichever copy of the library made it; it hangs from the tracer. Its
+ * lock is taken with the tracer's lock held or without, never the other way round. It is recursive:
+ * a backend's probe may load a runtime, whose layer registers a backend. Recording (activities,
+ * calls) takes no lock but that of a device's clock. */
+#ifndef KINO__TRACER_DEVICE_H
+#define KINO__TRACER_DEVICE_H
+
+#include <kino/device.h>
+
+#include "base/str.h"
+#include "tracer/device_clock.h"
+#include "tracer/tracer.h"
+
+enum {
+    KINO__DEVICE_BACKENDS = 32,
+    KINO__DEVICES = 64,
+    KINO__DEVICE_FLUSH_NS = 20000000, /* what a stop waits for devices at most */
+};
+
+struct kino__devices;
+
+typedef struct kino__backend {
+    kino_device_host host;   /* what it was given; self is this struct */
+    kino_device_backend def; /* its own, missing fields 0 */
+    struct kino__devices *all;
+    kino_device_phase phase;     /* all->lock */
+    bool is_excluded;            /* all->lock: failed in this session */
+    bool is_on;                  /* atomic: between the begins of start and stop */
+    char name[256], version[32]; /* the path of a plug-in that could not be loaded */
+    char error[240];             /* all->lock */
+    uint64_t activities, lost;   /* atomic */
+} kino__backend;
+
+typedef struct kino__device {
+    kino__backend *backend;
+    uint32_t clock_kind;
+    pthread_mutex_t lock; /* of the following */
+    kino__device_clock clock;
+    bool is_hosts;        /* atomic: it seems to be the host's clock, times need no conversion */
+    uint32_t handed_over; /* atomic: activities */
+} kino__device;
+
+typedef struct kino__devices {
+    pthread_mutex_t lock; /* recursive */
+    kino__backend *backends[KINO__DEVICE_BACKENDS];
+    size_t backend_count;
+    kino__device *devices[KINO__DEVICES]; /* never change once they are there */
+    uint32_t device_count;                /* atomic: stored after the device */
+    kino_device_phase phase;              /* of the session: IDLE, PREPARED, RECORDING */
+    uint32_t kinds;                       /* that sessions want */
+    bool has_loaded;                      /* KINO_PLUGINS was looked at */
+    uint64_t correlation;                 /* atomic: the last one given out */
+    int64_t pid;                          /* atomic */
+    /* The host's clock: two anchors, far apart. Under clock_lock. */
+    pthread_mutex_t clock_lock;
+    uint32_t clock; /* kino__ring_clock_kind; 0: no anchor yet */
+    kino__ring_anchor first, last;
+} kino__devices;
+
+/* The registry, made when needed; NULL when memory is out. */
+kino__devices *kino__devices_get(kino__tracer *t);
+
+/* Sessions call these with the tracer's lock held: at the end of prepare, behind the switch to
+ * recording, before the switch back (a stop of a session that was never started included), and for
+ * a dump. Nothing here fails: what goes wrong is in the trace. */
+void kino__devices_prepare(kino__tracer *t);
+void kino__devices_start(kino__tracer *t);
+void kino__devices_stop(kino__tracer *t);
+void kino__devices_flush(kino__tracer *t);
+/* In a forked child. Async-signal-safe as far as backends are. */
+void kino__devices_forked(kino__tracer *t);
+/* KINO_DEVICE_BIT of each kind that sessions want from now on. */
+void kino__devices_select(kino__tracer *t, uint32_t kinds);
+
+/* device_load.c: adds a backend through its entry. `label` is the name, or the path of a plug-in.
+ * A failure is kept as a backend of phase FAILED; entry NULL: *err has the reason. The lock is
+ * held. */
+kino_status kino__devices_add(kino__devices *all, const char *label, kino_device_entry entry,
+                              kino_error *err);
+/* Loads each plug-in of a list "a.so:b.so". The lock is held. */
+void kino__devices_load(kino__devices *all, const char *list);
+
+/* device_record.c: what a backend is given. */
+void kino__device_host_init(kino__backend *backend);
+/* Has a backend's `now` read beside the host's clock for all its devices. */
+void kino__device_sample(const kino__backend *backend);
+/* The host's clock is looked at again when the last time is long ago. */
+void kino__devices_anchor(kino__devices *all, uint32_t clock);
+
+#endif

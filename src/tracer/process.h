@@ -1,0 +1,16 @@
+/* process.h - what the process is: names, start time, its rank among others. */
+#ifndef KINO__TRACER_PROCESS_H
+#define KINO__TRACER_PROCESS_H
+
+#include "tracer/texts.h"
+
+/* Field 22 of /proc/self/stat: with the pid it names a process for good. 0: not known. */
+uint64_t kino__process_start(void);
+/* Terminated, cut to fit. */
+void kino__process_names(char *process, size_t process_size, char *host, size_t host_size);
+
+/* Metadata that comes from the environment: host_name, job names, distributedInfo (torchrun, Slurm,
+ * Open MPI, PMI). What the program set itself stays. */
+KINO_NODISCARD kino_status kino__process_metadata(kino__texts *texts, kino_error *err);
+
+#endif

@@ -1,0 +1,237 @@
+/* tracer.c - the one tracer of the process: found or made when the library is loaded; fork, exit.
+ *
+ * Each copy of the library carries an ELF note with the distance to its kino__copy, so copies see
+ * each other through the list of loaded objects, without files, environment or exported symbols.
+ * The loader runs one initialisation at a time, so the first copy is first for everybody. */
+#include "tracer/tracer.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "tracer/clock.h"
+#include "tracer/device.h"
+#include "tracer/ring.h"
+
+/* One tracer for the process: NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables) */
+uint32_t kino_impl_v1_active;
+__thread kino_impl_v1_thread kino_impl_v1_self
+    __attribute__((tls_model("initial-exec"))) = {NULL, KINO_IMPL_V1_NO_SESSION, 0};
+
+/* What copies of all versions know of each other. */
+typedef struct kino__copy {
+    uint32_t layout;
+    uint32_t reserved;
+    kino__tracer *tracer; /* NULL: not loaded yet, or none */
+} kino__copy;
+
+extern kino__copy kino__this_copy;
+__attribute__((visibility("hidden"), used))
+kino__copy kino__this_copy = {KINO__TRACER_LAYOUT, 0, NULL};
+
+enum { NOTE_TYPE = 1 };
+__asm__(".pushsection .note.kino, \"a\", %note\n"
+        ".balign 4\n"
+        ".long 5, 8, 1\n" /* sizes of name and content, type */
+        ".asciz \"kino\"\n"
+        ".balign 4\n"
+        ".quad kino__this_copy - .\n"
+        ".popsection\n");
+
+static kino__tracer own;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+/* NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables) */
+
+/* -- finding the others */
+
+typedef struct search {
+    kino__tracer *found;
+    bool is_foreign; /* there is a tracer, but of another layout */
+} search;
+
+static void look_at_note(const char *content, search *s)
+{
+    int64_t distance;
+    memcpy(&distance, content, sizeof distance);
+    const kino__copy *copy = (const kino__copy *)(const void *)(content + distance);
+    if (copy == &kino__this_copy || !copy->tracer)
+        return;
+    if (copy->layout == KINO__TRACER_LAYOUT && copy->tracer->size == sizeof(kino__tracer))
+        s->found = copy->tracer;
+    else
+        s->is_foreign = true;
+}
+
+static int look_at_object(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type != PT_NOTE)
+            continue;
+        size_t align = header->p_align == 8 ? 8 : 4;
+        const char *at = (const char *)(info->dlpi_addr + header->p_vaddr);
+        const char *end = at + header->p_memsz;
+        while ((size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
+            const ElfW(Nhdr) *note = (const void *)at;
+            size_t name = (note->n_namesz + align - 1) & ~(align - 1);
+            size_t content = (note->n_descsz + align - 1) & ~(align - 1);
+            at += sizeof *note;
+            if (name + content > (size_t)(end - at))
+                break;
+            if (note->n_type == NOTE_TYPE && note->n_namesz == 5 && note->n_descsz == 8 &&
+                memcmp(at, "kino", 5) == 0)
+                look_at_note(at + name, context);
+            at += name + content;
+        }
+    }
+    return 0;
+}
+
+/* -- fork: recording is switched off in the child, whose mappings are the parent's */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&own.lock);
+    pthread_mutex_lock(&own.clock_lock);
+    while (__atomic_exchange_n(&own.texts.lock, 1, __ATOMIC_ACQUIRE))
+        sched_yield();
+}
+
+static void after_fork(void)
+{
+    __atomic_store_n(&own.texts.lock, 0, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&own.clock_lock);
+    pthread_mutex_unlock(&own.lock);
+}
+
+static void init_conditions(void)
+{
+    pthread_cond_init(&own.saved, NULL);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&own.clock_wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
+/* The child has one thread, this one, so nobody else is between two instructions. */
+static void after_fork_child(void)
+{
+    kino__tracer_activate(&own, 0);
+    init_conditions(); /* threads of the parent may wait for them */
+    own.step_lock = 0;
+    own.texts.capture = NULL;
+    if (own.capture)
+        kino__capture_abandon(own.capture);
+    __atomic_store_n(&own.capture, NULL, __ATOMIC_RELEASE);
+    own.phase = KINO_SESSION_IDLE;
+    own.exit_path = NULL;
+    own.step_span = (kino_span){0};
+    own.saver = (kino__saver){0};
+    own.clock_runs = own.clock_ends = false;
+    kino__devices_forked(&own);
+    kino__ring_forget();
+    after_fork(); /* the locks are this thread's */
+}
+
+/* -- load and exit */
+
+static void at_exit(void)
+{
+    kino__tracer *t = &own;
+    pthread_mutex_lock(&t->lock);
+    bool was_recording = t->phase == KINO_SESSION_RECORDING;
+    char *path = t->exit_path;
+    pthread_mutex_unlock(&t->lock);
+    if (was_recording && kino_stop(NULL) == KINO_OK && path)
+        (void)kino_save(path, NULL);
+    kino_discard(); /* waits for one that is being written */
+}
+
+/* The code that others call must stay, also when it is part of a plug-in that is closed. */
+static void stay_loaded(void)
+{
+    Dl_info info;
+    if (dladdr(&own, &info) && info.dli_fname && strchr(info.dli_fname, '/'))
+        (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+static void add_flag(kino__tracer *t)
+{
+    pthread_mutex_lock(&t->lock);
+    for (int i = 0; i < KINO__TRACER_COPIES; i++)
+        if (!t->flags[i]) {
+            t->flags[i] = &kino_impl_v1_active;
+            __atomic_store_n(&kino_impl_v1_active, t->active, __ATOMIC_RELAXED);
+            break;
+        }
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void load(void)
+{
+    search s = {0};
+    dl_iterate_phdr(look_at_object, &s);
+    if (!s.found && s.is_foreign)
+        return;
+    kino__ring_load();
+    if (s.found) {
+        pthread_atfork(NULL, NULL, kino__ring_forget);
+    } else {
+        own.layout = KINO__TRACER_LAYOUT;
+        own.size = sizeof own;
+        pthread_mutex_init(&own.lock, NULL);
+        pthread_mutex_init(&own.clock_lock, NULL);
+        init_conditions();
+        pthread_atfork(before_fork, after_fork, after_fork_child);
+        (void)atexit(at_exit);
+        s.found = &own;
+    }
+    stay_loaded();
+    add_flag(s.found);
+    kino__this_copy.tracer = s.found;
+}
+
+__attribute__((constructor)) static void construct(void)
+{
+    pthread_once(&once, load);
+}
+
+kino__tracer *kino__tracer_get(void)
+{
+    pthread_once(&once, load); /* another constructor may have been faster than ours */
+    return kino__this_copy.tracer;
+}
+
+kino_status kino__tracer_missing(kino_error *err)
+{
+    return kino__fail(err, KINO_UNAVAILABLE,
+                      "another version of libkino is at work in this process");
+}
+
+void kino__tracer_activate(kino__tracer *t, uint32_t active)
+{
+    __atomic_store_n(&t->active, active, __ATOMIC_RELEASE);
+    for (int i = 0; i < KINO__TRACER_COPIES; i++)
+        if (t->flags[i])
+            __atomic_store_n(t->flags[i], active, __ATOMIC_RELEASE);
+}
+
+bool kino__tracer_thread(pthread_t *out, void *(*run)(void *), void *context)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+        return false;
+    bool done = pthread_create(out, NULL, run, context) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (done)
+        (void)pthread_setname_np(*out, "kino");
+    return done;
+}

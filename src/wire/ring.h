@@ -1,0 +1,181 @@
+/* ring.h - the buffers of a recorder as events: for its own export, for .kino files that hold them,
+ * and for what a dead process left behind.
+ *
+ *   kino__ring_image image = {0};
+ *   kino__ring_add_meta, _add_texts (in order), _add_segment (in any order), _finish
+ *   kino__ring_each(&image, visit, context)      every event, in the order of the trace
+ *   kino__ring_add_args(&image, event.place, &buffer)
+ *   kino__ring_image_deinit(&image)
+ *
+ * The bytes may be anything: every number is checked before it is used, what makes no sense is
+ * left out and counted. They stay the caller's and must outlive the image. Two passes: _finish
+ * notes the few arguments and ends that do not stand directly behind their span; then events come
+ * one by one, in place. A finished image is constant and may be read by any thread. */
+#ifndef KINO__WIRE_RING_H
+#define KINO__WIRE_RING_H
+
+#include "base/sink.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "wire/ring_clock.h"
+#include "wire/ring_format.h"
+
+typedef struct kino__ring_piece {
+    kino__ring_segment header; /* a copy */
+    const kino_impl_v1_record *records;
+    uint32_t count;
+} kino__ring_piece;
+
+typedef struct kino__ring_name {
+    kino_str name, category, file, function;
+    uint32_t line;
+} kino__ring_name;
+
+typedef struct kino__ring_key {
+    kino_str key, json;
+} kino__ring_key;
+
+/* A record that belongs to one elsewhere. Positions: piece << 16 | record. */
+typedef struct kino__ring_late {
+    uint64_t of, at;
+} kino__ring_late;
+
+/* What a metadata event, or one of the few events of the session itself, says. */
+typedef enum kino__ring_row_kind {
+    KINO__ROW_PROCESS_NAME,
+    KINO__ROW_PROCESS_LABELS,
+    KINO__ROW_PROCESS_SORT,
+    KINO__ROW_THREAD_NAME,
+    KINO__ROW_THREAD_SORT,
+    KINO__ROW_SPAN,
+    KINO__ROW_ITERATION,
+    KINO__ROW_WINDOW_END,
+} kino__ring_row_kind;
+
+typedef struct kino__ring_row {
+    kino__ring_row_kind kind;
+    bool is_device;
+    int64_t pid, tid;
+    const kino__ring_thread *thread; /* or NULL */
+} kino__ring_row;
+
+typedef struct kino__ring_image {
+    kino__ring_meta meta;
+    KINO__VEC(kino__ring_thread) threads; /* by slot */
+    KINO__VEC(kino__ring_name) names;     /* by id; [0] and unknown ones are "(name lost)" */
+    KINO__VEC(kino__ring_key) keys;       /* metadata, the last value of each */
+    KINO__VEC(kino_str) devices;
+    KINO__VEC(kino__ring_piece) pieces; /* by thread and age, when finished */
+    KINO__VEC(uint32_t) piece_of;       /* segment -> piece + 1 */
+    KINO__VEC(kino__ring_late) late;    /* by `of`, then `at` */
+    KINO__VEC(kino__ring_row) rows;     /* metadata events, then those of the session */
+    size_t head_rows;                   /* those that come first */
+    kino__ring_clock clock;
+    int64_t base_ns;          /* since the epoch: what times of events count from */
+    uint64_t last_ticks;      /* the end: the stop, or the last sign of life */
+    uint64_t from_ticks;      /* set before finish: what ended before is left out */
+    uint64_t damaged;         /* records that make no sense */
+    uint64_t open_count;      /* spans that have no end */
+    uint64_t ended_elsewhere; /* spans whose end is a record of another thread */
+    bool failed;              /* out of memory */
+} kino__ring_image;
+
+/* Empty texts for names and categories: see `text`. */
+typedef struct kino__ring_event {
+    char phase;       /* as in Chrome's format: X i C s t f M */
+    char scope;       /* of instants: t or g */
+    bool is_numbered; /* the name ends with `number` */
+    bool is_open;     /* a span without an end: it lasts until the image's */
+    uint32_t text;    /* the name's id; 0: name and category are below */
+    kino_str name, category;
+    kino_str pid_text, tid_text; /* rows that are named by texts; data is NULL for numbers */
+    int64_t pid, tid;
+    int64_t ts_ns;  /* since the image's base */
+    int64_t dur_ns; /* KINO_NO_TIME: none */
+    uint64_t id;    /* of flows */
+    uint64_t number;
+    uint64_t place; /* for kino__ring_add_args; 0: no arguments */
+} kino__ring_event;
+
+void kino__ring_image_deinit(kino__ring_image *image);
+
+/* The first call. Not such a file, or one of another version: an error. */
+KINO_NODISCARD kino_status kino__ring_add_meta(kino__ring_image *image, kino_str bytes,
+                                               kino_error *err);
+void kino__ring_add_texts(kino__ring_image *image, kino_str bytes);
+/* A segment; its header says how many records count. Free ones are skipped. Bytes begin at a
+ * multiple of 8. */
+void kino__ring_add_segment(kino__ring_image *image, kino_str bytes);
+KINO_NODISCARD kino_status kino__ring_finish(kino__ring_image *image, kino_error *err);
+
+static inline const kino__ring_name *kino__ring_name_at(const kino__ring_image *image, uint32_t id)
+{
+    return &image->names.items[id < image->names.count ? id : 0];
+}
+
+/* False stops. */
+typedef bool (*kino__ring_visit)(void *context, const kino__ring_event *event);
+bool kino__ring_each(const kino__ring_image *image, kino__ring_visit visit, void *context);
+
+/* The arguments as a JSON object. */
+void kino__ring_add_args(const kino__ring_image *image, uint64_t place, kino__buffer *out);
+/* The members "correlation" and "External id" of the arguments, or 0. */
+void kino__ring_ids(const kino__ring_image *image, uint64_t place, uint64_t *correlation,
+                    uint64_t *external);
+
+/* Top-level keys of the trace but its events: `add` gets key and JSON in order. */
+void kino__ring_each_key(const kino__ring_image *image,
+                         void (*add)(void *context, kino_str key, kino_str json), void *context);
+
+/* The whole trace as Chrome JSON, as Kineto writes it; `name` is its traceName. */
+KINO_NODISCARD kino_status kino__ring_write_json(const kino__ring_image *image, const char *name,
+                                                 kino__sink *sink, kino_error *err);
+
+/* The buffers as a .kino file. `meta` and `texts` as given to _add_meta and _add_texts. */
+KINO_NODISCARD kino_status kino__ring_write_kino(const kino__ring_image *image, kino_str meta,
+                                                 kino_str texts, kino__sink *sink, kino_error *err);
+
+/* -- for the files of this family */
+
+enum { KINO__RING_POSITION_BITS = 16 };
+#define KINO__RING_ROW_BIT ((uint64_t)1 << 63)
+
+static inline const kino_impl_v1_record *kino__ring_record(const kino__ring_image *image,
+                                                           uint64_t position)
+{
+    return &image->pieces.items[position >> KINO__RING_POSITION_BITS].records[position & 0xffff];
+}
+
+/* `end` may be stored at any time by the span's thread. */
+static inline uint64_t kino__ring_end_of(const kino_impl_v1_record *record)
+{
+    return __atomic_load_n(&record->end, __ATOMIC_RELAXED);
+}
+
+/* Does the record have the shape of its kind, with `left` records behind it? */
+static inline bool kino__ring_is_sane(const kino_impl_v1_record *record, uint32_t left)
+{
+    if (record->following > left)
+        return false;
+    if (record->kind == KINO_IMPL_V1_MEMORY || record->kind == KINO_IMPL_V1_ACTIVITY)
+        return record->following == 1;
+    return record->kind == KINO_IMPL_V1_ARG ||
+           (record->kind != KINO_IMPL_V1_NONE && record->kind <= KINO_IMPL_V1_ACTIVITY &&
+            record->following == 0);
+}
+
+/* The reference that records have to the one at `index` of the piece. */
+static inline uint64_t kino__ring_reference_to(const kino__ring_piece *piece, uint32_t index)
+{
+    return (uint64_t)piece->header.index << 32 | (uint64_t)index << 16 |
+           (piece->header.stamp & 0xffff);
+}
+
+/* The first of `late` that belongs to the position, or the one behind. */
+size_t kino__ring_late_of(const kino__ring_image *image, uint64_t position);
+
+/* Texts of rows: names of processes, threads, streams. */
+void kino__ring_row_args(const kino__ring_image *image, const kino__ring_row *row,
+                         kino__buffer *out);
+
+#endif
