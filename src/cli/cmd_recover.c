@@ -97,11 +97,11 @@ const kino__command kino__command_recover = {
     .summary = "a trace from the buffers that a killed program left behind",
     .description =
         "A program that records with libkino keeps its buffers in a folder of its own,\n"
-        "kino-UID-PID-START in $KINO_DIR, /dev/shm or /tmp, and removes it when it ends in\n"
-        "the regular way. When it is killed, crashes or runs out of memory, the folder\n"
+        "kino-UID-PID-START in $KINO_DIR, /dev/shm or /tmp, and removes it when it ends\n"
+        "in the regular way. When it is killed, crashes or runs out of memory, the folder\n"
         "stays. This makes a trace of it, with the spans that were open, and says what is\n"
-        "missing. The program may also be running: nothing of it is changed. DIR itself is\n"
-        "kept, too: remove it when the trace is good. FILE is a .kino file that the\n"
+        "missing. The program may also be running: nothing of it is changed. DIR itself\n"
+        "is kept, too: remove it when the trace is good. FILE is a .kino file that the\n"
         "recorder wrote, whole or cut off.\n",
     .options = options_table,
     .options_size = sizeof(recover_options),

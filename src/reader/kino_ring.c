@@ -369,12 +369,17 @@ static kino_status build(kino__trace *trace, const kino__ring_image *image,
 
 /* -- the file */
 
+/* A file with metadata has its events in columns; rings beside them would be news from a later
+ * version, and are skipped like everything unknown. */
 bool kino__kino_has_rings(const kino__kino_file *f)
 {
-    for (size_t i = 0; i < f->chunks.count; i++)
-        if (f->chunks.items[i].kind == KINO__CHUNK_RING)
-            return true;
-    return false;
+    bool has_rings = false;
+    for (size_t i = 0; i < f->chunks.count; i++) {
+        if (f->chunks.items[i].kind == KINO__CHUNK_METADATA)
+            return false;
+        has_rings |= f->chunks.items[i].kind == KINO__CHUNK_RING;
+    }
+    return has_rings;
 }
 
 /* All ring chunks of a tag; they are never compressed. */
