@@ -5,9 +5,10 @@
 
 #include <kino/base.h>
 
+/* Of a <= b; both may be any number. */
 static int64_t middle(int64_t a, int64_t b)
 {
-    return a + (b - a) / 2;
+    return a + (int64_t)(((uint64_t)b - (uint64_t)a) / 2);
 }
 
 /* Every second piece makes room; the offset is then even over longer stretches. The last one is
@@ -47,7 +48,8 @@ bool kino__device_clock_observe(kino__device_clock *c, int64_t time_ns, int64_t 
 /* Where a piece stands on the device's clock. */
 static int64_t piece_time(const kino__device_piece *p)
 {
-    return middle(p->first_ns, p->last_ns) + middle(p->low, p->high);
+    int64_t at = middle(p->first_ns, p->last_ns), offset = middle(p->low, p->high), sum;
+    return __builtin_add_overflow(at, offset, &sum) ? (at < 0 ? INT64_MIN : INT64_MAX) : sum;
 }
 
 int64_t kino__device_clock_convert(const kino__device_clock *c, int64_t time_ns)
