@@ -152,6 +152,15 @@ static kino_status start_threads(kino__server *server, kino_error *err)
     return server->has_minder ? KINO_OK : kino__fail(err, KINO_NOMEM, "cannot start a thread");
 }
 
+/* The only run will be asked for in a moment: it is loaded while the browser starts. */
+static void load_only_run(kino__server *server)
+{
+    kino__use use = {0};
+    if (kino__catalog_count(server->catalog) == 1 &&
+        kino__catalog_use(server->catalog, NULL, NULL, true, &use, NULL) == KINO_OK && use.loaded)
+        kino__catalog_release(server->catalog, use.loaded);
+}
+
 kino_status kino__server_start(const kino__server_options *options, kino__server **out,
                                kino_error *err)
 {
@@ -173,6 +182,8 @@ kino_status kino__server_start(const kino__server_options *options, kino__server
         st = make_url(server, err);
     if (st == KINO_OK)
         st = kino__http_start(server, err);
+    if (st == KINO_OK)
+        load_only_run(server);
     if (st == KINO_OK)
         *out = server;
     else

@@ -271,10 +271,11 @@ def eviction(report, demo, folder):
 
 def loading(report, demo):
     with serve.Server(demo) as server:
-        report.equal("the run is idle", server.get("runs").json()["runs"][0]["state"], "idle")
+        report.check("the only run is loaded at once", server.get("runs").json()["runs"][0]["state"] in ("loading", "ready"))
         report.equal("its name is the folder itself", server.get("runs").json()["runs"][0]["name"], ".")
         first = server.ask("/api/v1/load")
-        if report.equal("loading begins", first.status, 202):
+        report.check("it is loading or loaded", first.status in (200, 202), str(first.status))
+        if first.status == 202:
             body = first.json()
             report.check("and says how far it is", body["state"] == "loading" and 0 <= body["progress"] <= 1 and body["what"], str(body))
         report.equal("wait waits", server.ask("/api/v1/load?wait=30").status, 200)
