@@ -313,8 +313,19 @@ static bool add_work(device *d, uint32_t at)
     return ok;
 }
 
+/* Is the row a record of synchronisation? HTA knows those of CUDA, and takes what has their name but
+ * another category for work. */
+static bool is_sync_record(const kino__critical *c, uint32_t at)
+{
+    uint16_t category = c->f->trace->category[c->f->row[at]];
+    return c->f->mode == KINO__FRAME_DEFAULT ? kino__category_kind(category) == KINO__KIND_SYNC
+                                             : category == KINO__CATEGORY_CUDA_SYNC;
+}
+
 static bool add_row(device *d, uint32_t at)
 {
+    if (!is_sync_record(d->c, at))
+        return add_work(d, at);
     int32_t link = d->c->f->link[at];
     uint32_t call = link >= 0 ? (uint32_t)link : KINO_NO_ROW, source;
     uint32_t end = link >= 0 ? kino__end_node(d->c, call) : KINO__NO_POINT;
@@ -334,7 +345,7 @@ static bool add_row(device *d, uint32_t at)
                 return false;
         return true;
     default:
-        return add_work(d, at);
+        return true; /* waits that nobody can place */
     }
 }
 
@@ -353,9 +364,8 @@ static bool add_rows(device *d)
         bool is_sync = sync == KINO__SYNC_EVENT || sync == KINO__SYNC_CONTEXT;
         if ((c->stream[at] == -1 && !is_sync) || !kino__has_correlation(f, at))
             continue;
-        bool by_end = kino__category_kind(f->trace->category[f->row[at]]) == KINO__KIND_SYNC;
         order[count] = at;
-        times[count++] = by_end ? kino__sum(f->ts[at], f->dur[at]) : f->ts[at];
+        times[count++] = is_sync_record(c, at) ? kino__sum(f->ts[at], f->dur[at]) : f->ts[at];
     }
     ok = ok && kino__sort_by_time(times, order, count);
     for (size_t i = 0; ok && i < count; i++)

@@ -101,6 +101,45 @@ TEST(a_wait_that_is_over_too_early_does_not_make_the_path_longer_than_the_time)
     kino__trace_free(trace);
 }
 
+/* host     op 0..30: launch 10..20       cudaDeviceSynchronize 40................160
+ * stream 7                                    gemm 50...........150   record 45...155 */
+TEST(a_wait_that_hta_cannot_place_is_no_work)
+{
+    static const char stream[] = "{\"stream\": 7}";
+    kino__trace *trace = FIXTURE({.cat = "cpu_op", .name = "op", .track = 1, .ts = 0, .dur = 30},
+                                 {.cat = "cuda_runtime",
+                                  .name = "cudaLaunchKernel",
+                                  .track = 1,
+                                  .ts = 10,
+                                  .dur = 10,
+                                  .bind = 1},
+                                 {.cat = "cuda_runtime",
+                                  .name = "cudaDeviceSynchronize",
+                                  .track = 1,
+                                  .ts = 40,
+                                  .dur = 120,
+                                  .bind = 2},
+                                 {.cat = "kernel",
+                                  .name = "gemm",
+                                  .track = 7,
+                                  .ts = 50,
+                                  .dur = 100,
+                                  .bind = 1,
+                                  .args = stream},
+                                 {.cat = "cuda_sync",
+                                  .name = "Unknown Sync",
+                                  .track = 7,
+                                  .ts = 45,
+                                  .dur = 110,
+                                  .bind = 2,
+                                  .args = stream});
+    /* op 10 and 10, the launch 10, gemm 100, and nothing for the record */
+    check_rows(trace, "compat=hta-ns", "edges_by_type", "type,weight",
+               "critical_path_operator,130;critical_path_dependency,0;"
+               "critical_path_kernel_launch_delay,40");
+    kino__trace_free(trace);
+}
+
 TEST(work_that_waits_in_the_queue_follows_the_work_before_it)
 {
     kino__trace *trace = FIXTURE(
