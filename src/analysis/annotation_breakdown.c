@@ -128,12 +128,7 @@ static const kino_table_info tables[] = {
 
 static kino_status check(const kino__analysis *a, kino_error *err)
 {
-    double ratio = kino__param_real(a, P_RATIO);
-    if (!(ratio >= 0 && ratio <= 1))
-        return kino__fail(err, KINO_ARGUMENT, "duration_ratio must be between 0 and 1");
-    if (kino__param_int(a, P_NUM) < 0)
-        return kino__fail(err, KINO_ARGUMENT, "num must be at least 0");
-    return KINO_OK;
+    return kino__fold_check(a, P_RATIO, P_NUM, err);
 }
 
 /* "Optimizer,nccl:" as texts; those behind the last place are one. */
@@ -150,29 +145,6 @@ static size_t split(kino_str list, kino_str *out)
         list.size -= size;
     }
     return count;
-}
-
-static double std_or_zero(const kino__moments *m)
-{
-    return m->count > 1 ? kino__moments_std(m) : 0;
-}
-
-static void add_row(const kino__analysis *a, kino__table *table, const kino__folded *r)
-{
-    const kino__moments *m = a->compat ? &r->hta : &r->events;
-    kino__table_add_int(table, r->rank);
-    kino__table_add_text(table, r->name);
-    kino__table_add_int(table, m->sum);
-    kino__table_add_int(table, m->max);
-    kino__table_add_int(table, m->min);
-    kino__table_add_real(table, std_or_zero(m));
-    kino__table_add_real(table, kino__moments_mean(m));
-    kino__table_add_int(table, r->events.count);
-    kino__table_add_int(table, r->names);
-    kino__table_add_int(table, r->events.max);
-    kino__table_add_int(table, r->events.min);
-    kino__table_add_real(table, std_or_zero(&r->events));
-    kino__table_add_real(table, kino__moments_mean(&r->events));
 }
 
 static int compare_ranks(const void *x, const void *y)
@@ -199,8 +171,10 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     if (ok && rows.count)
         qsort(rows.items, rows.count, sizeof *rows.items, compare_ranks);
     kino__table *table = kino__analysis_table(result, 0);
-    for (size_t i = 0; ok && i < rows.count; i++)
-        add_row(a, table, &rows.items[i]);
+    for (size_t i = 0; ok && i < rows.count; i++) {
+        kino__folded_add_sums(table, &rows.items[i], a->compat != NULL);
+        kino__folded_add_events(table, &rows.items[i]);
+    }
     if (table && !a->compat)
         table->hidden |=
             1u << C_EVENT_MAX | 1u << C_EVENT_MIN | 1u << C_EVENT_STDDEV | 1u << C_EVENT_MEAN;

@@ -169,12 +169,7 @@ static const kino_table_info tables[] = {
 
 static kino_status check(const kino__analysis *a, kino_error *err)
 {
-    double ratio = kino__param_real(a, P_RATIO);
-    if (!(ratio >= 0 && ratio <= 1))
-        return kino__fail(err, KINO_ARGUMENT, "duration_ratio must be between 0 and 1");
-    if (kino__param_int(a, P_NUM_KERNELS) < 0)
-        return kino__fail(err, KINO_ARGUMENT, "num_kernels must be at least 0");
-    return KINO_OK;
+    return kino__fold_check(a, P_RATIO, P_NUM_KERNELS, err);
 }
 
 static void add_types(const kino__analysis *a, const partial *p, kino__table *table)
@@ -206,29 +201,12 @@ static void add_types(const kino__analysis *a, const partial *p, kino__table *ta
     }
 }
 
-static double std_or_zero(const kino__moments *m)
-{
-    return m->count > 1 ? kino__moments_std(m) : 0;
-}
-
 static void add_kernel(const kino__analysis *a, kino__table *table, const kino__folded *r)
 {
-    const kino__moments *m = a->compat ? &r->hta : &r->events;
-    kino__table_add_int(table, r->rank);
-    kino__table_add_text(table, r->name);
-    kino__table_add_int(table, m->sum);
-    kino__table_add_int(table, m->max);
-    kino__table_add_int(table, m->min);
-    kino__table_add_real(table, std_or_zero(m));
-    kino__table_add_real(table, kino__moments_mean(m));
+    kino__folded_add_sums(table, r, a->compat != NULL);
     kino__table_add_text(table,
                          kino__str_from(kino__kernel_type_name((kino__kernel_type)r->group)));
-    kino__table_add_int(table, r->events.count);
-    kino__table_add_int(table, r->names);
-    kino__table_add_int(table, r->events.max);
-    kino__table_add_int(table, r->events.min);
-    kino__table_add_real(table, std_or_zero(&r->events));
-    kino__table_add_real(table, kino__moments_mean(&r->events));
+    kino__folded_add_events(table, r);
 }
 
 static int compare_kernels(const void *x, const void *y)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analysis/device_work.h"
+#include "base/error.h"
 
 void kino__name_sums_deinit(kino__name_sums *s)
 {
@@ -190,4 +191,44 @@ bool kino__name_sums_fold(kino__name_sums *s, const kino__fold *how, kino__folde
     }
     free(running);
     return true;
+}
+
+/* -- rows -- */
+
+static double std_or_zero(const kino__moments *m)
+{
+    return m->count > 1 ? kino__moments_std(m) : 0;
+}
+
+void kino__folded_add_sums(kino__table *table, const kino__folded *r, bool is_compat)
+{
+    const kino__moments *m = is_compat ? &r->hta : &r->events;
+    kino__table_add_int(table, r->rank);
+    kino__table_add_text(table, r->name);
+    kino__table_add_int(table, m->sum);
+    kino__table_add_int(table, m->max);
+    kino__table_add_int(table, m->min);
+    kino__table_add_real(table, std_or_zero(m));
+    kino__table_add_real(table, kino__moments_mean(m));
+}
+
+void kino__folded_add_events(kino__table *table, const kino__folded *r)
+{
+    kino__table_add_int(table, r->events.count);
+    kino__table_add_int(table, r->names);
+    kino__table_add_int(table, r->events.max);
+    kino__table_add_int(table, r->events.min);
+    kino__table_add_real(table, std_or_zero(&r->events));
+    kino__table_add_real(table, kino__moments_mean(&r->events));
+}
+
+kino_status kino__fold_check(const kino__analysis *a, size_t ratio, size_t wanted, kino_error *err)
+{
+    double part = kino__param_real(a, ratio);
+    if (!(part >= 0 && part <= 1))
+        return kino__fail(err, KINO_ARGUMENT, "%s must be between 0 and 1",
+                          a->def->params[ratio].name);
+    if (kino__param_int(a, wanted) < 0)
+        return kino__fail(err, KINO_ARGUMENT, "%s must be at least 0", a->def->params[wanted].name);
+    return KINO_OK;
 }

@@ -60,4 +60,13 @@ typedef KINO__VEC(kino__folded) kino__folded_rows;
 KINO_NODISCARD bool kino__name_sums_fold(kino__name_sums *s, const kino__fold *how,
                                          kino__folded_rows *out);
 
+/* The two halves of a row as both tables have it: rank, name, sum, max, min, stddev, mean; and count,
+ * names, event_max, event_min, event_stddev, event_mean. */
+void kino__folded_add_sums(kino__table *table, const kino__folded *r, bool is_compat);
+void kino__folded_add_events(kino__table *table, const kino__folded *r);
+
+/* Do the parameters fit: a ratio, and a number of names? */
+KINO_NODISCARD kino_status kino__fold_check(const kino__analysis *a, size_t ratio, size_t wanted,
+                                            kino_error *err);
+
 #endif

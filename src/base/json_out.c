@@ -75,6 +75,14 @@ void kino__json_string(kino__json *json, kino_str text)
     kino__json_add_string(json->out, text);
 }
 
+void kino__json_text(kino__json *json, const char *text)
+{
+    if (text)
+        kino__json_string(json, kino__str_from(text));
+    else
+        kino__json_null(json);
+}
+
 void kino__json_int(kino__json *json, int64_t value)
 {
     before_value(json);

@@ -31,6 +31,7 @@ void kino__json_end_array(kino__json *json);
 
 void kino__json_key(kino__json *json, const char *key);
 void kino__json_string(kino__json *json, kino_str text);
+void kino__json_text(kino__json *json, const char *text); /* NULL: null */
 void kino__json_int(kino__json *json, int64_t value);
 void kino__json_uint(kino__json *json, uint64_t value);
 void kino__json_double(kino__json *json, double value); /* NaN and infinities: null */

@@ -9,10 +9,7 @@
 static void add_text(kino__json *json, const char *key, const char *text)
 {
     kino__json_key(json, key);
-    if (text)
-        kino__json_string(json, kino__str_from(text));
-    else
-        kino__json_null(json);
+    kino__json_text(json, text);
 }
 
 static void add_str(kino__json *json, const char *key, kino_str text)

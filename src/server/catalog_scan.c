@@ -2,19 +2,12 @@
  * gone. Names and times only: a look costs a stat for each file. */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/str.h"
 #include "server/catalog_internal.h"
+#include "server/clock.h"
 
 enum { SCAN_SHARE = 20 }; /* looking takes at most a 20th of the time */
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static uint64_t listing_signature(const kino_catalog *listing)
 {
@@ -65,14 +58,7 @@ static kino_catalog *update(kino__catalog *catalog, kino_catalog *listing, kino_
 /* Waits; false when the end has come. */
 static bool wait_ms(kino__catalog *catalog, int64_t ms)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += ms / 1000;
-    until.tv_nsec += ms % 1000 * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
+    struct timespec until = kino__after_ms(ms);
     int rc = 0;
     while (!catalog->is_ending && rc != ETIMEDOUT)
         rc = pthread_cond_timedwait(&catalog->pause, &catalog->lock, &until);
@@ -91,10 +77,10 @@ void *kino__catalog_scan_thread(void *argument)
         kino__garbage garbage = {.count = 0};
         uint64_t before = catalog->changes;
         pthread_mutex_unlock(&catalog->lock);
-        int64_t start = now_ms();
+        int64_t start = kino__now_ms();
         /* A path that is gone for a moment changes nothing. */
         kino_status st = kino_catalog_new(options->paths, options->path_count, &listing, NULL);
-        int64_t took = now_ms() - start;
+        int64_t took = kino__now_ms() - start;
         pause = took * SCAN_SHARE > options->scan_ms ? took * SCAN_SHARE : options->scan_ms;
         pthread_mutex_lock(&catalog->lock);
         if (st == KINO_OK)

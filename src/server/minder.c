@@ -4,8 +4,8 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <time.h>
 
+#include "server/clock.h"
 #include "server/server_internal.h"
 
 enum {
@@ -14,13 +14,6 @@ enum {
     CROWDED_MS = 2 * 1000,    /* the same when there is hardly room for more clients */
     SEND_MS = 60 * 60 * 1000, /* for work and answer */
 };
-
-int64_t kino__server_now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* -- requests -- */
 
@@ -146,7 +139,7 @@ kino__client *kino__server_add_client(kino__server *server, int socket)
         return NULL;
     client->server = server;
     client->socket = socket;
-    client->since_ms = kino__server_now_ms();
+    client->since_ms = kino__now_ms();
     pthread_mutex_lock(&server->lock);
     client->after = server->clients;
     if (server->clients)
@@ -177,7 +170,7 @@ void kino__server_mark_client(kino__client *client, bool is_served)
 {
     pthread_mutex_lock(&client->server->lock);
     client->is_served = is_served;
-    client->since_ms = kino__server_now_ms();
+    client->since_ms = kino__now_ms();
     pthread_mutex_unlock(&client->server->lock);
 }
 
@@ -194,16 +187,8 @@ static void look_after_clients(kino__server *server, int64_t now)
 
 static void wait_for_tick(kino__server *server)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
     /* Slow clients can wait a second; requests cannot. */
-    int64_t ms = server->working ? TICK_MS : 1000;
-    until.tv_sec += ms / 1000;
-    until.tv_nsec += ms % 1000 * 1000000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
+    struct timespec until = kino__after_ms(server->working ? TICK_MS : 1000);
     if (!server->has_changed)
         (void)pthread_cond_timedwait(&server->tick, &server->lock, &until);
     server->has_changed = false;
@@ -218,7 +203,7 @@ void *kino__server_mind(void *argument)
         pthread_mutex_unlock(&server->lock);
         uint64_t changes = kino__catalog_changes(server->catalog);
         pthread_mutex_lock(&server->lock);
-        int64_t now = kino__server_now_ms();
+        int64_t now = kino__now_ms();
         look_after_requests(server, now);
         look_after_clients(server, now);
         kino__request *ready = take_ready(server, changes, now);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json_out.h"
 #include "server/access.h"
+#include "server/clock.h"
 #include "server/route.h"
 #include "server/server_internal.h"
 
@@ -176,7 +177,7 @@ void kino__route_prepare(kino__request *request)
     }
     if (request->route->check)
         request->route->check(request);
-    int64_t now = kino__server_now_ms();
+    int64_t now = kino__now_ms();
     request->wait_until_ms = now + wait_ms;
     request->deadline_ms = request->wait_until_ms + (int64_t)request->route->limit_s * 1000;
     request->exclusive = exclusive_number(request);
@@ -220,7 +221,7 @@ static kino__loaded *use_run(kino__request *request, const char *run, const char
         kino__request_fail_status(request, st, &err);
     else if (use.state == KINO__USE_FAILED)
         kino__request_fail(request, 422, "%s", use.error.message);
-    else if (use.state == KINO__USE_LOADING && kino__server_now_ms() < request->wait_until_ms)
+    else if (use.state == KINO__USE_LOADING && kino__now_ms() < request->wait_until_ms)
         request->is_parked = true;
     else if (use.state == KINO__USE_LOADING)
         answer_loading(request, &use);

@@ -53,8 +53,6 @@ static inline unsigned kino__server_jobs(const kino__server *server)
     return server->options.jobs;
 }
 
-int64_t kino__server_now_ms(void);
-
 /* -- minder.c -- */
 
 void *kino__server_mind(void *server);

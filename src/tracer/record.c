@@ -59,14 +59,6 @@ uint32_t kino_text(const char *name, const char *category)
     return t ? kino__texts_find(&t->texts, name, category) : 0;
 }
 
-/* As the fast path has spans of a good clock. */
-static uint64_t plain_span(uint64_t span)
-{
-    if (!(span & KINO_IMPL_V1_SLOW_CLOCK))
-        return span;
-    return (span ^ (uint64_t)0xffff << 48) & ~(uint64_t)KINO_IMPL_V1_SLOW_CLOCK;
-}
-
 /* Is the span's record still there, in the session that is recorded now? Then its segment. */
 static const kino_impl_v1_segment *segment_now(kino__tracer *t, uint64_t span)
 {
@@ -82,7 +74,7 @@ static const kino_impl_v1_segment *segment_now(kino__tracer *t, uint64_t span)
 void kino_impl_v1_end_slow(uint64_t span)
 {
     kino__tracer *t = kino__tracer_get();
-    span = plain_span(span);
+    span = kino__plain_span(span);
     const kino__capture *c = t ? __atomic_load_n(&t->capture, __ATOMIC_ACQUIRE) : NULL;
     if (!c)
         return;
@@ -178,7 +170,7 @@ static void add_arg(uint64_t span, uint32_t key, uint64_t start, uint64_t value,
     kino__tracer *t = recording();
     if (!t)
         return;
-    span = plain_span(span);
+    span = kino__plain_span(span);
     const kino_impl_v1_segment *segment = segment_now(t, span);
     if (!segment) {
         kino__ring_count(t, KINO__DROP_LATE, 1);

@@ -158,20 +158,12 @@ static void add_values(kino_span span, const kino_record_function *fn)
 
 /* -- spans */
 
-/* Without the mark of a slow clock, which also turns the generation over (ring.c). */
-static uint64_t plain_span(uint64_t span)
-{
-    if (!(span & KINO_IMPL_V1_SLOW_CLOCK))
-        return span;
-    return (span ^ (uint64_t)0xffff << 48) & ~(uint64_t)KINO_IMPL_V1_SLOW_CLOCK;
-}
-
 /* Is the record still in the segment that it was written to, and that the calling thread's? */
 static bool is_mine(uint64_t span)
 {
     const kino_impl_v1_segment *segment = kino_impl_v1_segment_of(span);
     uint64_t stamp = __atomic_load_n(&segment->stamp, __ATOMIC_RELAXED);
-    return stamp == ((uint64_t)kino_impl_v1_self.owner << 16 | plain_span(span) >> 48);
+    return stamp == ((uint64_t)kino_impl_v1_self.owner << 16 | kino__plain_span(span) >> 48);
 }
 
 static void restart_clock(uint64_t span)
@@ -197,7 +189,8 @@ static void add_sequence(uint64_t span, const kino_record_function *fn)
     kino__tracer *t = kino__tracer_get();
     uint64_t head =
         kino_impl_v1_head((uint32_t)fn->thread, KINO_IMPL_V1_ARG, KINO_IMPL_V1_ARG_SEQUENCE, 0);
-    uint64_t reference = kino_impl_v1_reference(plain_span(span), kino_impl_v1_segment_of(span));
+    uint64_t reference =
+        kino_impl_v1_reference(kino__plain_span(span), kino_impl_v1_segment_of(span));
     if (t && is_mine(span))
         (void)kino__ring_write(t, fn->forward_thread + 1, (uint64_t)fn->sequence, head, reference,
                                NULL, 0);

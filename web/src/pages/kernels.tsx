@@ -6,7 +6,6 @@ import {
   DataTable,
   Empty,
   Notes,
-  NumberBox,
   Page,
   Panel,
   Ring,
@@ -15,7 +14,7 @@ import {
 } from '../components';
 import { formatPercent } from '../format';
 import { urlSignal } from '../state';
-import { RankSelect } from './common/ranks';
+import { RankAndTop, topOf } from './common/ranks';
 import { TimelineName } from './common/links';
 import {
   addUp,
@@ -138,25 +137,15 @@ export default function Kernels() {
   const cores = useResult('tensor-cores');
   const ranks = byName.result ? ranksOf(tableOf(byName.result, 'kernels')) : [];
   const rank = chosenRank(choice.value, ranks, ranks[0] ?? ALL);
-  const topN = Math.max(0, Number(top.value) || 0);
+  const topN = topOf(top);
   const none = byName.result !== null && ranks.length === 0;
   return (
     <Page
       title="Kernels"
       help={PAGE_HELP}
       actions={
-        <>
-          <RankSelect ranks={ranks} value={rank} choice={choice} all="all ranks (sums)" />
-          <NumberBox
-            label="Top"
-            value={topN}
-            min={0}
-            max={100}
-            step={1}
-            title="How many kernels the ring shows by name; 0: all"
-            onChange={(value) => (top.value = String(value ?? 10))}
-          />
-        </>
+        <RankAndTop ranks={ranks} value={rank} choice={choice} all="all ranks (sums)" top={top}
+          title="How many kernels the ring shows by name; 0: all" />
       }
     >
       {none && (

@@ -1,9 +1,9 @@
 // Operators: which ones take the time, on the host and on the device, with shapes and call stacks.
 import { useMemo } from 'preact/hooks';
 import { tableOf, urlOf, type CellValue, type Column, type Result, type Table } from '../api';
-import { Choices, DataTable, Notes, NumberBox, Page, Panel, Ring, useResult, View } from '../components';
+import { Choices, DataTable, Notes, Page, Panel, Ring, useResult, View } from '../components';
 import { urlSignal } from '../state';
-import { RankSelect } from './common/ranks';
+import { RankAndTop, topOf } from './common/ranks';
 import { TimelineName } from './common/links';
 import {
   addUp,
@@ -112,24 +112,14 @@ export default function Operators() {
   const grouped = useResult('operators', { group: group.value });
   const ranks = byName.result ? ranksOf(tableOf(byName.result, 'operators')) : [];
   const rank = chosenRank(choice.value, ranks, ranks[0] ?? ALL);
-  const topN = Math.max(0, Number(top.value) || 0);
+  const topN = topOf(top);
   return (
     <Page
       title="Operators"
       help={PAGE_HELP}
       actions={
-        <>
-          <RankSelect ranks={ranks} value={rank} choice={choice} all="all ranks (sums)" />
-          <NumberBox
-            label="Top"
-            value={topN}
-            min={0}
-            max={100}
-            step={1}
-            title="How many operators the rings show by name; 0: all"
-            onChange={(value) => (top.value = String(value ?? 10))}
-          />
-        </>
+        <RankAndTop ranks={ranks} value={rank} choice={choice} all="all ranks (sums)" top={top}
+          title="How many operators the rings show by name; 0: all" />
       }
     >
       <View of={byName} notes={false} height={260}>
