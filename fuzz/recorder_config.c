@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/config.h"
+#include "wire/trace_config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 
 #include <kino/control.h>
 
-#include "tracer/config.h"
+#include "wire/trace_config.h"
 
 enum { KINO__CLIENTS_MAX = 16, KINO__CLIENT_NAME_MAX = 64 };
 

@@ -19,7 +19,7 @@
 
 #include <pthread.h>
 
-#include "tracer/config.h"
+#include "wire/trace_config.h"
 
 enum {
     KINO__CONTROLLER_PERIOD_MS = 1000, /* longest sleep while something is under way; also how much

@@ -3,9 +3,9 @@
 #include <signal.h>
 #include <string.h>
 
-#include "tracer/config.h"
 #include "unit/failing_allocator.h"
 #include "unit/test.h"
+#include "wire/trace_config.h"
 
 enum { PID = 4711 };
 static const int64_t now_ms = 1700000000000;

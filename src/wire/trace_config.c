@@ -1,8 +1,9 @@
-/* config.c - reading configuration text: lines, values by kind, what holds when nothing is said.
+/* trace_config.c - reading configuration text: lines, values by kind, and what holds when nothing is
+ * said.
  *
- * One pass over the lines; the table of keys (config_keys.def) says where a value goes and how it
- * is read. Values are checked as they come, the rules that join several keys at the end. */
-#include "tracer/config.h"
+ * One pass over the lines; the table of keys (trace_config_keys.def) says where a value goes and how
+ * it is read. Values are checked as they come, the rules that join several keys at the end. */
+#include "wire/trace_config.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ static const key keys[] = {
 #define KEY(name, kind, field, role)                                                               \
     {#name, KIND_##kind, ROLE_##role, offsetof(kino__config, field)},
 #define REMOVED_KEY(name)
-#include "tracer/config_keys.def"
+#include "wire/trace_config_keys.def"
 #undef KEY
 #undef REMOVED_KEY
 };
@@ -46,7 +47,7 @@ enum { KEY_COUNT = sizeof keys / sizeof *keys };
 static const char *const removed_keys[] = {
 #define KEY(name, kind, field, role)
 #define REMOVED_KEY(name) #name,
-#include "tracer/config_keys.def"
+#include "wire/trace_config_keys.def"
 #undef KEY
 #undef REMOVED_KEY
 };
@@ -56,7 +57,7 @@ static const struct {
     const char *name;
 } activity_types[] = {
 #define ACTIVITY_TYPE(number, name) {number, #name},
-#include "tracer/activity_types.def"
+#include "wire/activity_types.def"
 #undef ACTIVITY_TYPE
 };
 

@@ -1,13 +1,13 @@
-/* config.h - configuration text in Kineto's grammar, as values.
+/* trace_config.h - configuration text in Kineto's grammar, as values.
  *
  *   ACTIVITIES_DURATION_MSECS=500      # lines of KEY=VALUE; behind # is comment
  *
  * A pure function of the text and of what the caller says about the process, so that each rule is
  * a line of a test. A line that cannot be read refuses the whole text, with its number and the
  * reason; nothing is replaced by something else. A key that nobody knows is a warning. The list of
- * keys is config_keys.def. */
-#ifndef KINO__TRACER_CONFIG_H
-#define KINO__TRACER_CONFIG_H
+ * keys is trace_config_keys.def. */
+#ifndef KINO__WIRE_TRACE_CONFIG_H
+#define KINO__WIRE_TRACE_CONFIG_H
 
 #include "base/arena.h"
 #include "base/str.h"
