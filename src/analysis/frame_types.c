@@ -1,5 +1,6 @@
 /* frame_types.c - what work on a device is, and names as people read them. */
 #include "analysis/frame_internal.h"
+#include "analysis/name_rule.h"
 
 const char *kino__kernel_type_name(kino__kernel_type type)
 {
@@ -7,24 +8,11 @@ const char *kino__kernel_type_name(kino__kernel_type type)
     return names[type];
 }
 
-/* "cuda*LaunchKernel": starts with the first part, and has the other behind it. */
-static bool starts_with(kino_str name, kino_str pattern)
-{
-    const char *star = memchr(pattern.data, '*', pattern.size);
-    size_t size = star ? (size_t)(star - pattern.data) : pattern.size;
-    if (!kino__str_starts_with(name, (kino_str){pattern.data, size}))
-        return false;
-    return !star || kino__str_contains((kino_str){name.data + size, name.size - size},
-                                       (kino_str){star + 1, pattern.size - size - 1});
-}
-
 kino__kernel_type kino__kernel_type_of(kino_str name, bool is_hta)
 {
-    enum { START, ANYWHERE };
 #define KERNEL_TYPE(type, where, text, compat)                                                     \
     if ((compat == 1 || compat == (is_hta ? 2 : 0)) &&                                             \
-        (where == START ? starts_with(name, KINO__STR(text))                                       \
-                        : kino__str_contains(name, KINO__STR(text))))                              \
+        kino__name_fits(name, KINO__NAME_##where, KINO__STR(text)))                                \
         return KINO__KERNEL_##type;
 #include "analysis/kernel_types.def"
 #undef KERNEL_TYPE

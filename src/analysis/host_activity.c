@@ -5,6 +5,7 @@
 
 #include "analysis/device_work.h"
 #include "analysis/launch.h"
+#include "analysis/name_rule.h"
 #include "base/str.h"
 #include "store/interval.h"
 
@@ -18,47 +19,16 @@ const char *kino__host_kind_name(kino__host_kind kind)
 
 /* -- what names say */
 
-/* The copies without "Async" wait as well. */
-static bool is_sync(kino_str name)
-{
-    return kino__str_contains(name, KINO__STR("Synchronize")) || kino__str_is(name, "cudaMemcpy") ||
-           kino__str_is(name, "hipMemcpy") ||
-           kino__str_starts_with(name, KINO__STR("cuMemcpyDtoH_v")) ||
-           kino__str_starts_with(name, KINO__STR("cuMemcpyHtoD_v"));
-}
-
-static bool is_call(kino_str name)
-{
-    return kino__str_starts_with(name, KINO__STR("cuda")) ||
-           kino__str_starts_with(name, KINO__STR("hip")) ||
-           kino__str_starts_with(name, KINO__STR("cu"));
-}
-
 static uint8_t kind_of_text(kino_str name)
 {
-    if (kino__str_starts_with(name, KINO__STR("enumerate(DataLoader)#")) ||
-        kino__str_starts_with(name, KINO__STR("enumerate(DataPipe)#")))
-        return KINO__HOST_LOADER;
-    if (kino__str_contains(name, KINO__STR("Python GC")) ||
-        kino__str_contains(name, KINO__STR("gc.collect")) ||
-        kino__str_contains(name, KINO__STR("built-in function collect")) ||
-        kino__str_contains(name, KINO__STR("method collect of module")))
-        return KINO__HOST_GC;
-    if (kino__str_starts_with(name, KINO__STR("ProfilerStep")) ||
-        kino__str_starts_with(name, KINO__STR("Optimizer.")))
-        return KINO__HOST_ANNOTATION; /* older traces have them as operators */
     if (kino__launch_kind_of(name) != KINO__LAUNCH_NONE)
         return KINO__HOST_LAUNCH;
-    if (!is_call(name))
-        return KINO__HOST_KINDS;
-    if (is_sync(name))
-        return KINO__HOST_SYNC;
-    bool is_allocation = kino__str_contains(name, KINO__STR("Malloc")) ||
-                         kino__str_contains(name, KINO__STR("Free")) ||
-                         kino__str_contains(name, KINO__STR("HostAlloc")) ||
-                         kino__str_contains(name, KINO__STR("MemAlloc")) ||
-                         kino__str_contains(name, KINO__STR("HostRegister"));
-    return is_allocation ? KINO__HOST_ALLOCATION : KINO__HOST_KINDS;
+#define HOST_NAME(kind, where, text)                                                               \
+    if (kino__name_fits(name, KINO__NAME_##where, KINO__STR(text)))                                \
+        return KINO__HOST_##kind;
+#include "analysis/host_names.def"
+#undef HOST_NAME
+    return KINO__HOST_KINDS;
 }
 
 /* What the span itself is; names of calls count for calls only. */

@@ -1,6 +1,7 @@
 /* launch.c - names of calls of the runtimes. */
 #include "analysis/launch.h"
 
+#include "analysis/name_rule.h"
 #include "base/str.h"
 
 enum {
@@ -27,21 +28,11 @@ static const struct {
 
 enum { CALLS = sizeof calls / sizeof *calls };
 
-/* "_v7000", "_ptsz", "_v7000_ptsz": the same call. */
-static bool is_version(kino_str rest)
-{
-    return rest.size == 0 || kino__str_starts_with(rest, KINO__STR("_v")) ||
-           kino__str_starts_with(rest, KINO__STR("_ptsz"));
-}
-
 kino__launch_kind kino__launch_kind_of(kino_str name)
 {
-    for (size_t i = 0; i < CALLS; i++) {
-        kino_str known = calls[i].name;
-        if (kino__str_starts_with(name, known) &&
-            is_version((kino_str){name.data + known.size, name.size - known.size}))
+    for (size_t i = 0; i < CALLS; i++)
+        if (kino__name_fits(name, KINO__NAME_WHOLE, calls[i].name))
             return calls[i].kind;
-    }
     return KINO__LAUNCH_NONE;
 }
 

@@ -136,6 +136,29 @@ TEST(gaps_of_amd_devices_are_found_like_others)
     kino__trace_free(trace);
 }
 
+/* host     0 clEnqueueNDRangeKernel 5    6 clFinish ............ 66    70 clEnqueueNDRangeKernel 75
+ * device            10 first .................... 60                            90 second 100 */
+TEST(a_wait_for_an_opencl_queue_is_one)
+{
+    kino__trace *trace =
+        FIXTURE({.cat = "privateuse1_runtime",
+                 .name = "clEnqueueNDRangeKernel",
+                 .track = 1,
+                 .ts = 0,
+                 .dur = 5,
+                 .bind = 1},
+                {.cat = "privateuse1_runtime", .name = "clFinish", .track = 1, .ts = 6, .dur = 60},
+                {.cat = "privateuse1_runtime",
+                 .name = "clEnqueueNDRangeKernel",
+                 .track = 1,
+                 .ts = 70,
+                 .dur = 5,
+                 .bind = 2},
+                KERNEL("first", 7, 10, 50, 1), KERNEL("second", 7, 90, 10, 2));
+    check_rows(trace, "min_gap=1ns", "gaps", "ts,dur,blame,name", "60,30,sync,clFinish");
+    kino__trace_free(trace);
+}
+
 TEST(gaps_can_be_asked_for_by_step)
 {
     kino__trace *trace = FIXTURE(
