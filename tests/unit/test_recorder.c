@@ -377,6 +377,7 @@ TEST_THREADS(recorder_in_flight_has_room_for_threads_that_come_late)
 /* 16 threads record all the time, while sessions come and go. */
 
 static bool is_over;
+static uint64_t rounds; /* of them all, a few hundred zones each */
 
 static void *record_all_the_time(void *context)
 {
@@ -392,6 +393,7 @@ static void *record_all_the_time(void *context)
         }
         if (i % 256 == 0) {
             (void)kino_step();
+            (void)__atomic_add_fetch(&rounds, 1, __ATOMIC_RELAXED);
             sched_yield();
         }
     }
@@ -419,7 +421,10 @@ TEST_THREADS(recorder_survives_sessions_under_16_threads)
                                i % 2 ? "odd" : "even") == 0);
     for (int i = 0; i < SESSIONS; i++) {
         start(i % 2 ? KINO_MODE_FLIGHT : KINO_MODE_CAPTURE, 3 * MIB);
-        nanosleep(&(struct timespec){0, 5000000}, NULL);
+        uint64_t before = __atomic_load_n(&rounds, __ATOMIC_RELAXED);
+        do /* on a busy machine nobody may have had a turn yet */
+            nanosleep(&(struct timespec){0, 5000000}, NULL);
+        while (__atomic_load_n(&rounds, __ATOMIC_RELAXED) < before + THREADS);
         if (i % 3 == 1)
             CHECK_EQ(kino_dump(test_tmp("dump.json"), 0, NULL), KINO_OK);
         CHECK_EQ(kino_stop(NULL), KINO_OK);
