@@ -1,32 +1,25 @@
 /* memory_records.c - the [memory] events of a trace: arguments, devices, which release belongs to
  * which allocation. */
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 
 #include "analysis/memory_internal.h"
 #include "store/args.h"
+#include "store/device_type.h"
 
 /* -- devices */
 
-/* c10::DeviceType. Streams of CUDA and HIP are called GPU; PyTorch has no others in one process. */
-static const char *const type_names[] = {
-    "CPU",  "GPU",  "MKLDNN", "OPENGL", "OPENCL", "IDEEP", "GPU",
-    "FPGA", "MAIA", "XLA",    "Vulkan", "Metal",  "XPU",   "MPS",
-    "Meta", "HPU",  "VE",     "Lazy",   "IPU",    "MTIA",  "PrivateUse1",
-};
-enum { TYPE_CPU = 0, TYPE_CUDA = 1, TYPE_HIP = 6, TYPE_COUNT = 21, TYPE_OTHERS = INT32_MAX };
+enum { TYPE_OTHERS = INT32_MAX };
 /* More than these are one, called "others": work grows with the number of devices, and a damaged
  * trace may name any number of them. */
 enum { MOST_DEVICES = 256 };
-static_assert(sizeof type_names / sizeof *type_names == TYPE_COUNT, "one name a type");
 
 static int64_t total_of(const kino__trace *trace, const kino__memory_device *d)
 {
     kino_str list = kino__trace_metadata(trace, "deviceProperties"), object;
     int64_t id, total;
-    if (d->type == TYPE_CPU || d->id < 0)
+    if (d->type == KINO__DEVICE_TYPE_CPU || d->id < 0)
         return KINO_NO_INT;
     for (size_t i = 0; kino__json_object_at(list, i, &object); i++) {
         if (!kino__json_to_int(kino__args_find(object, KINO__STR("id")), &id))
@@ -40,29 +33,20 @@ static int64_t total_of(const kino__trace *trace, const kino__memory_device *d)
 
 static void name_device(kino__memory_device *d)
 {
-    if (d->type == TYPE_CPU)
-        (void)snprintf(d->name, sizeof d->name, "CPU");
-    else if (d->type == TYPE_OTHERS)
+    if (d->type == TYPE_OTHERS)
         (void)snprintf(d->name, sizeof d->name, "others");
-    else if (d->type == KINO_NO_INT)
-        (void)snprintf(d->name, sizeof d->name, "unknown");
-    else if (d->type > 0 && d->type < TYPE_COUNT && d->id >= 0)
-        (void)snprintf(d->name, sizeof d->name, "%s%lld", type_names[d->type], (long long)d->id);
-    else if (d->type > 0 && d->type < TYPE_COUNT)
-        (void)snprintf(d->name, sizeof d->name, "%s", type_names[d->type]);
     else
-        (void)snprintf(d->name, sizeof d->name, "type%lld:%lld", (long long)d->type,
-                       (long long)d->id);
+        kino__device_type_name(d->type, d->id, d->name, sizeof d->name);
 }
 
 /* Records of the host differ in their device id from version to version (-1, 0): it means nothing.
  * CUDA and HIP are one name, so one device. */
 static bool find_device(kino__memory_records *m, int64_t type, int64_t id, uint32_t *out)
 {
-    if (type == TYPE_CPU)
+    if (type == KINO__DEVICE_TYPE_CPU)
         id = 0;
-    if (type == TYPE_HIP && !m->profile->is_compat)
-        type = TYPE_CUDA;
+    if (type == KINO__DEVICE_TYPE_HIP && !m->profile->is_compat)
+        type = KINO__DEVICE_TYPE_CUDA;
     for (*out = 0; *out < m->devices.count; ++*out)
         if (m->devices.items[*out].type == type && m->devices.items[*out].id == id)
             return true;
@@ -77,8 +61,10 @@ static bool find_device(kino__memory_records *m, int64_t type, int64_t id, uint3
     kino__memory_device *d = kino__vec_add(&m->devices);
     if (!d)
         return false;
-    *d = (kino__memory_device){
-        .type = type, .id = id, .is_known = type == TYPE_CPU || type == TYPE_CUDA};
+    *d = (kino__memory_device){.type = type,
+                               .id = id,
+                               .is_known =
+                                   type == KINO__DEVICE_TYPE_CPU || type == KINO__DEVICE_TYPE_CUDA};
     name_device(d);
     d->total = total_of(m->profile->trace, d);
     return true;
@@ -89,7 +75,7 @@ static int compare_devices(const void *a, const void *b, void *context)
     const kino__memory_device *devices = context;
     const kino__memory_device *x = &devices[*(const uint32_t *)a];
     const kino__memory_device *y = &devices[*(const uint32_t *)b];
-    bool x_host = x->type == TYPE_CPU, y_host = y->type == TYPE_CPU;
+    bool x_host = x->type == KINO__DEVICE_TYPE_CPU, y_host = y->type == KINO__DEVICE_TYPE_CPU;
     if (x_host != y_host)
         return x_host ? 1 : -1;
     if (x->type != y->type) /* those without a type are KINO_NO_INT: last but for the host */

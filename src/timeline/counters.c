@@ -1,15 +1,20 @@
-/* counters.c - events of phase C as tracks of their own: one a process, counter and series.
+/* counters.c - events of phase C as tracks of their own: one a process, counter and series; and the
+ * memory of each device as PyTorch's allocator told it.
  *
  *   {"ph": "C", "pid": 1, "name": "memory", "args": {"used": 5, "free": 7}}
+ *   {"ph": "i", "pid": 1, "name": "[memory]", "args": {"Device Type": 1, "Device Id": 0,
+ *    "Total Allocated": 512, "Total Reserved": 2048, ...}}
  *
- * gives "memory: free" and "memory: used".
+ * give "memory: free" and "memory: used", and "GPU0 memory: allocated bytes" and "... reserved bytes".
  *
  * The values are in the argument texts, which are read once here. Values that are no number leave
  * no point. A pyramid of least and greatest values (as for lines) stands above the points. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "store/args.h"
+#include "store/device_type.h"
 #include "timeline/timeline_internal.h"
 
 typedef struct series {
@@ -62,6 +67,22 @@ static series *find_series(work *w, const kino__track *source, kino_str name, ki
     return fresh;
 }
 
+/* Keeps the name in the arena only when it is new. */
+static bool add_point(work *w, const kino__track *source, uint32_t row, kino_str name, kino_str key,
+                      double value)
+{
+    kino__arena_mark mark = kino__arena_get_mark(&w->timeline->arena);
+    size_t known = w->all.count;
+    series *s = find_series(w, source, name, key);
+    if (w->all.count == known)
+        kino__arena_rewind(&w->timeline->arena, mark);
+    kino__tl_point *point = s ? kino__vec_add(&s->points) : NULL;
+    if (!point)
+        return false;
+    *point = (kino__tl_point){w->trace->ts[row], value};
+    return true;
+}
+
 static bool add_value(work *w, const kino__track *source, uint32_t row, kino_str key,
                       kino_str value)
 {
@@ -72,22 +93,18 @@ static bool add_value(work *w, const kino__track *source, uint32_t row, kino_str
     kino__json_unescape(key, &w->key);
     if (w->key.failed)
         return false;
-    kino__arena_mark mark = kino__arena_get_mark(&w->timeline->arena);
-    size_t known = w->all.count;
-    series *s = find_series(w, source, kino__trace_string(w->trace, w->trace->name[row]),
-                            kino__buffer_str(&w->key));
-    if (w->all.count == known)
-        kino__arena_rewind(&w->timeline->arena, mark); /* the name was there */
-    kino__tl_point *point = s ? kino__vec_add(&s->points) : NULL;
-    if (!point)
-        return false;
-    *point = (kino__tl_point){w->trace->ts[row], number};
-    return true;
+    return add_point(w, source, row, kino__trace_string(w->trace, w->trace->name[row]),
+                     kino__buffer_str(&w->key), number);
+}
+
+static bool has_time(const work *w, uint32_t row)
+{
+    return kino__time_is_sane(w->trace->ts[row], 0) && w->trace->ts[row] != KINO_NO_TIME;
 }
 
 static bool read_row(work *w, const kino__track *source, uint32_t row, kino__text_cursor *cursor)
 {
-    if (!kino__time_is_sane(w->trace->ts[row], 0) || w->trace->ts[row] == KINO_NO_TIME)
+    if (!has_time(w, row))
         return true;
     kino__args_iter it = kino__args_iter_start(kino__args_text(w->trace, row, cursor));
     kino_str key, value;
@@ -108,6 +125,39 @@ static bool read_track(work *w, const kino__track *source, kino__text_cursor *cu
         told = at;
     }
     return kino__progress_add(w->progress, (uint64_t)(end - told));
+}
+
+/* Totals that the record does not have leave no point. */
+static bool read_memory_row(work *w, const kino__track *source, uint32_t row,
+                            kino__text_cursor *cursor)
+{
+    static const struct {
+        const char *key, *series;
+    } totals[] = {{"Total Allocated", "allocated bytes"}, {"Total Reserved", "reserved bytes"}};
+    if (!has_time(w, row))
+        return true;
+    kino_str args = kino__args_text(w->trace, row, cursor);
+    char device[64], name[80];
+    kino__device_type_name(kino__args_int(args, "Device Type"), kino__args_int(args, "Device Id"),
+                           device, sizeof device);
+    (void)snprintf(name, sizeof name, "%s memory", device);
+    for (size_t i = 0; i < sizeof totals / sizeof *totals; i++) {
+        int64_t bytes = kino__args_int(args, totals[i].key);
+        if (bytes != KINO_NO_INT && !add_point(w, source, row, kino__str_from(name),
+                                               kino__str_from(totals[i].series), (double)bytes))
+            return false;
+    }
+    return true;
+}
+
+static bool read_memory(work *w, const kino__track *source, kino_strid memory,
+                        kino__text_cursor *cursor)
+{
+    for (uint32_t i = 0; i < source->count; i++)
+        if (w->trace->name[source->first + i] == memory &&
+            !read_memory_row(w, source, source->first + i, cursor))
+            return false;
+    return true;
 }
 
 /* -- tracks -- */
@@ -199,7 +249,9 @@ static bool add_tracks(work *w)
 kino_status kino__tl_add_counters(kino__timeline *timeline, const kino__trace *trace,
                                   kino__progress *progress, kino_error *err)
 {
-    if (!trace->event_count || !memchr(trace->phase, 'C', trace->event_count)) {
+    kino_strid memory = kino__string_pool_find(&trace->strings, KINO__STR("[memory]"));
+    bool has_memory = memory != KINO_NO_STRING && trace->event_count;
+    if (!has_memory && (!trace->event_count || !memchr(trace->phase, 'C', trace->event_count))) {
         (void)kino__progress_add(progress, trace->event_count);
         return KINO_OK;
     }
@@ -209,8 +261,11 @@ kino_status kino__tl_add_counters(kino__timeline *timeline, const kino__trace *t
     kino__text_cursor cursor;
     kino__text_cursor_init(&cursor, trace->text);
     bool ok = true;
-    for (size_t i = 0; ok && i < trace->tracks.count; i++)
-        ok = read_track(&w, &trace->tracks.items[i], &cursor);
+    for (size_t i = 0; ok && i < trace->tracks.count; i++) {
+        const kino__track *source = &trace->tracks.items[i];
+        ok = read_track(&w, source, &cursor) &&
+             (!has_memory || read_memory(&w, source, memory, &cursor));
+    }
     kino__text_cursor_deinit(&cursor);
     ok = ok && add_tracks(&w);
     for (size_t i = 0; i < w.all.count; i++)

@@ -442,6 +442,30 @@ static void check_points(const tile *t, const double *values)
     }
 }
 
+TEST(timeline_shows_the_memory_of_each_device_as_counters)
+{
+    view v = view_of(
+        "{\"traceEvents\":["
+        "{\"ph\":\"i\",\"name\":\"[memory]\",\"cat\":\"cpu_instant_event\",\"pid\":1,\"tid\":1,"
+        "\"ts\":1,"
+        "\"args\":{\"Device Type\":0,\"Device Id\":-1,\"Bytes\":64,\"Total Allocated\":64}},"
+        "{\"ph\":\"i\",\"name\":\"[memory]\",\"cat\":\"cpu_instant_event\",\"pid\":1,\"tid\":1,"
+        "\"ts\":2,"
+        "\"args\":{\"Device Type\":1,\"Device Id\":3,\"Bytes\":512,\"Total Allocated\":512,"
+        "\"Total Reserved\":2048}},"
+        "{\"ph\":\"i\",\"name\":\"[memory]\",\"cat\":\"cpu_instant_event\",\"pid\":1,\"tid\":1,"
+        "\"ts\":5,"
+        "\"args\":{\"Device Type\":1,\"Device Id\":3,\"Bytes\":-512,\"Total Allocated\":0,"
+        "\"Total Reserved\":2048}}]}");
+    ask_tracks(&v);
+    CHECK_STR(analysis_rows(v.result, "tracks", "kind,name,unit,events,first,last"),
+              "thread,thread 1 (main),-,3,0,4000;" /* since the first */
+              "counter,CPU memory: allocated bytes,bytes,1,0,0;"
+              "counter,GPU3 memory: allocated bytes,bytes,2,1000,4000;"
+              "counter,GPU3 memory: reserved bytes,bytes,2,1000,4000");
+    view_free(&v);
+}
+
 TEST(tile_of_a_counter_has_least_greatest_and_last_of_each_pixel)
 {
     static double values[POINTS];
