@@ -243,9 +243,10 @@ static bool move_text(partial *p, partial *from, kino_strid *id)
 static bool append_all(void *to, size_t *to_count, const void *from, size_t count, size_t size,
                        uint32_t shift)
 {
+    if (count == 0)
+        return true; /* there may be no memory to point into */
     char *at = (char *)to + *to_count * size;
-    if (count)
-        memcpy(at, from, count * size);
+    memcpy(at, from, count * size);
     for (size_t i = 0; i < count; i++)
         *(uint32_t *)(void *)(at + i * size) += shift; /* trace stands first in all of them */
     *to_count += count;
