@@ -18,9 +18,9 @@
 
 /* What a report is made of; one that is not in this build is left out. The expensive ones first:
  * they are started first. */
-static const char *const names[] = {"memory",    "operators",   "recommendations",
-                                    "kernels",   "overview",    "modules",
-                                    "lightning", "distributed", "completeness"};
+static const char *const names[] = {"memory",      "operators",   "recommendations", "kernels",
+                                    "overview",    "modules",     "functions",       "lightning",
+                                    "distributed", "completeness"};
 /* Larger than any block: the table of their lives is left out without --full anyway. */
 #define NO_BLOCKS "1000000TB"
 enum { NAME_COUNT = sizeof names / sizeof *names, JOBS_MAX = NAME_COUNT + 1 };
@@ -358,12 +358,23 @@ static void quiet_bulk(kino_result *result)
     result->tables.count = kept;
 }
 
+/* Few recordings have samples of the CPU: the others need not say so. */
+static bool is_left_out(const kino_result *result)
+{
+    if (strcmp(result->name, "functions") != 0)
+        return false;
+    for (size_t i = 0; i < result->tables.count; i++)
+        if (kino__table_row_count(result->tables.items[i]))
+            return false;
+    return true;
+}
+
 /* In the order that people read them. */
 static kino_status take_results(kino__report *report, work *w, kino_error *err)
 {
-    static const char *const order[] = {"overview",    "operators",       "kernels",
-                                        "memory",      "modules",         "lightning",
-                                        "distributed", "recommendations", "completeness"};
+    static const char *const order[] = {
+        "overview",  "operators",   "kernels",   "memory",          "modules",
+        "lightning", "distributed", "functions", "recommendations", "completeness"};
     for (size_t i = 0; i < w->count; i++) {
         if (w->jobs[i].status == KINO_OK)
             continue;
@@ -374,7 +385,7 @@ static kino_status take_results(kino__report *report, work *w, kino_error *err)
     for (size_t n = 0; n < sizeof order / sizeof *order; n++) {
         for (size_t i = 0; i < w->count; i++) {
             job *j = &w->jobs[i];
-            if (!j->result || strcmp(j->result->name, order[n]) != 0)
+            if (!j->result || strcmp(j->result->name, order[n]) != 0 || is_left_out(j->result))
                 continue;
             kino_result **slot = kino__vec_add(&report->results);
             if (!slot)

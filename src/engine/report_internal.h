@@ -91,6 +91,10 @@ typedef struct kino__report_numbers {
     double op_percent;
     kino__evidence op_evidence;
 
+    kino_str function; /* with most own time in the samples; empty: none */
+    double function_percent;
+    bool has_samples;
+
     kino_str memory_device;            /* empty: no records */
     int64_t memory_peak, memory_total; /* total may be KINO_NO_INT */
     kino__evidence memory_evidence;

@@ -164,6 +164,20 @@ static void say_largest(kino__report *report, const kino__report_numbers *n, kin
     add_sentence(report, text, is_kernel ? n->kernel_evidence : n->op_evidence);
 }
 
+static void say_function(kino__report *report, const kino__report_numbers *n, kino__buffer *text)
+{
+    kino__buffer clean = {0};
+    if (n->function.size == 0 || !(n->function_percent > 0))
+        return;
+    kino__format_text(&clean, n->function);
+    kino__buffer_add(text, KINO__STR("Of the CPU time, "));
+    kino__format_shortened(text, kino__buffer_str(&clean), NAME_WIDTH);
+    kino__buffer_printf(text, " itself has most: %.1f %%.", n->function_percent);
+    text->failed |= clean.failed;
+    kino__buffer_deinit(&clean);
+    add_sentence(report, text, (kino__evidence){NULL, 0});
+}
+
 static void say_memory(kino__report *report, const kino__report_numbers *n, kino__buffer *text)
 {
     if (n->memory_device.size == 0)
@@ -235,7 +249,10 @@ static void say_trust(kino__report *report, const kino__report_numbers *n, kino_
 
 static void say_nothing(kino__report *report, const kino__report_numbers *n, kino__buffer *text)
 {
-    if (n->events_used == 0)
+    if (n->events_used == 0 && n->has_samples)
+        kino__buffer_add(text, KINO__STR("There are no operators, kernels or calls in it; samples "
+                                         "of the CPU say where the time went."));
+    else if (n->events_used == 0)
         kino__buffer_add(text, KINO__STR("There are no operators, kernels or calls in it: nothing "
                                          "to report."));
     else if (n->has_device)
@@ -250,7 +267,7 @@ static void say_nothing(kino__report *report, const kino__report_numbers *n, kin
 void kino__report_say(kino__report *report, const kino__report_numbers *numbers)
 {
     static void (*const rules[])(kino__report *, const kino__report_numbers *, kino__buffer *) = {
-        say_slowest, say_ranks, say_largest, say_memory, say_advice, say_trust};
+        say_slowest, say_ranks, say_largest, say_function, say_memory, say_advice, say_trust};
     kino__buffer text = {0};
     if (numbers->step_time == KINO_NO_INT)
         say_nothing(report, numbers, &text);

@@ -215,6 +215,48 @@ static void add_modules(kino__report *report, const kino__report_facts *facts)
             report, "of %.*s", KINO__STR_ARG(kino__rank_label(report, &facts->ranks.items[0])));
 }
 
+/* -- functions of the CPU -- */
+
+static bool add_functions(kino__report *report, kino__report_numbers *n)
+{
+    static const shown_column columns[] = {{"function", "function"},
+                                           {"module", "in"},
+                                           {"self", "itself"},
+                                           {"self_percent", "share"},
+                                           {"total", "with what it calls"},
+                                           {"file", "file"},
+                                           {0}};
+    static const shown_column wait_columns[] = {
+        {"function", "function"}, {"call", "system call"}, {"state", "state"},
+        {"time", "time"},         {"count", "times"},      {"longest", "longest"},
+        {"file", "file"},         {"line", "line"},        {0}};
+    const kino__table *functions = kino__report_table(report, "functions", "functions");
+    const kino__table *waits = kino__report_table(report, "functions", "waits");
+    if (!functions || kino__table_row_count(functions) + kino__table_row_count(waits) == 0)
+        return false;
+    kino__report_section *s =
+        kino__report_add_section(report, "functions", "Functions, by samples of the CPU",
+                                 copy_table(report, functions, "functions", columns, all_rows));
+    s->is_brief = true;
+    s->brief_limit = 8;
+    s->brief_hidden = 1u << 5;
+    if (!s->table)
+        s->note = KINO__STR("no sample was taken while the program ran");
+    s = kino__report_add_section(report, "waits", "Where threads were not running",
+                                 copy_table(report, waits, "waits", wait_columns, all_rows));
+    s->is_brief = s->table != NULL;
+    s->brief_limit = 5;
+    s->brief_hidden = 3u << 6;
+    kino_cell name = kino__table_cell(functions, 0, kino__table_column(functions, "function"));
+    if (kino__table_row_count(functions) && name.kind == KINO_CELL_TEXT) {
+        n->function = kino__report_copy(report, name.value.text);
+        n->function_percent =
+            kino__table_cell(functions, 0, kino__table_column(functions, "self_percent"))
+                .value.real;
+    }
+    return true;
+}
+
 /* -- ranks and communication -- */
 
 /* Averages of a worker are the rows of the step "all". */
@@ -458,9 +500,12 @@ void kino__report_sections(kino__report *report, const kino_run *run,
                            const kino__report_facts *facts, kino__report_numbers *numbers)
 {
     add_findings(report, numbers);
-    kino__report_top(report, run, facts, numbers);
-    add_devices(report, facts);
-    add_memory(report, facts, numbers);
+    numbers->has_samples = add_functions(report, numbers);
+    if (!numbers->has_samples || numbers->events_used) {
+        kino__report_top(report, run, facts, numbers);
+        add_devices(report, facts);
+        add_memory(report, facts, numbers);
+    }
     add_ranks(report, facts, numbers);
     add_steps(report, facts);
     add_modules(report, facts);

@@ -20,13 +20,15 @@ enum {
     AUTOGRAD,
     MODULE,
     OVERHEAD,
+    FUNCTION,
+    OFF_CPU,
     CATEGORY_COUNT,
 };
 
 static const char *const names[CATEGORY_COUNT] = {
-    "other",    "operator",   "Python",  "runtime call",  "kernel", "copy",
-    "set",      "annotation", "step",    "communication", "memory", "synchronisation",
-    "autograd", "module",     "overhead"};
+    "other",    "operator",   "Python",   "runtime call",  "kernel", "copy",
+    "set",      "annotation", "step",     "communication", "memory", "synchronisation",
+    "autograd", "module",     "overhead", "function",      "off CPU"};
 
 static const uint8_t of_kind[KINO__KIND_COUNT] = {
     [KINO__KIND_OTHER] = OTHER,
@@ -46,6 +48,8 @@ static const uint8_t of_kind[KINO__KIND_COUNT] = {
     [KINO__KIND_SPAN] = ANNOTATION,
     [KINO__KIND_LAUNCH_FLOW] = OTHER,
     [KINO__KIND_AUTOGRAD_FLOW] = AUTOGRAD,
+    [KINO__KIND_SAMPLE] = FUNCTION,
+    [KINO__KIND_OFF_CPU] = OFF_CPU,
 };
 
 #define STARTS(text) kino__str_starts_with(name, KINO__STR(text))

@@ -18,6 +18,8 @@ export const CATEGORIES = [
   'autograd',
   'module',
   'overhead',
+  'function',
+  'off CPU',
 ] as const;
 
 export const VARIANTS = 8;

@@ -1,0 +1,587 @@
+/* functions.c - which functions of the CPU take the time, and where do threads wait?
+ *
+ * Method: `kino record` writes the sampled stacks of a thread as nested spans (cpu_sample), and the
+ * times it was not running with the stack it left (off_cpu). Own time of a function is the length
+ * of its spans less those directly on them; its total counts the outermost of its spans only, so
+ * that recursion does not count twice. Waiting time belongs to the innermost function of the
+ * program, with the system call below it.
+ * Cost: linear in these spans; nothing for traces without. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/analysis.h"
+#include "base/error.h"
+#include "store/args.h"
+#include "store/stacks.h"
+
+/* -- what a trace gives: integers and texts -- */
+
+/* A line of a function; or a place where threads wait. */
+typedef struct place {
+    kino_strid function, module, file; /* KINO_NO_STRING: unknown */
+    kino_strid call;                   /* waits: the system call */
+    int64_t line;                      /* KINO_NO_INT: unknown */
+    int64_t is_preempted;              /* waits: 1: others had the processor */
+    int64_t self, total, count, longest;
+} place;
+
+/* The number of a key is its place's. */
+typedef struct places {
+    kino__string_pool keys;
+    KINO__VEC(place) items;
+} places;
+
+typedef struct partial {
+    kino__string_pool texts;
+    places lines, waits;
+    int64_t traces, without;
+} partial;
+
+static void places_deinit(places *p)
+{
+    kino__string_pool_deinit(&p->keys);
+    kino__vec_deinit(&p->items);
+}
+
+static void deinit(void *value)
+{
+    partial *p = value;
+    kino__string_pool_deinit(&p->texts);
+    places_deinit(&p->lines);
+    places_deinit(&p->waits);
+}
+
+/* The place with the texts and numbers of `like`, made on first sight; NULL when memory is out. */
+static place *find_place(places *p, const place *like)
+{
+    int64_t key[] = {like->function, like->module, like->file,
+                     like->call,     like->line,   like->is_preempted};
+    kino_strid id = kino__string_pool_add(&p->keys, (kino_str){(const char *)key, sizeof key});
+    if (id == KINO_NO_STRING)
+        return NULL;
+    if (id == p->items.count) {
+        place *fresh = kino__vec_add(&p->items);
+        if (!fresh)
+            return NULL;
+        *fresh = *like;
+        fresh->self = fresh->total = fresh->count = fresh->longest = 0;
+    }
+    return &p->items.items[id];
+}
+
+static void add_to(place *to, const place *more)
+{
+    to->self = kino__sum(to->self, more->self);
+    to->total = kino__sum(to->total, more->total);
+    to->count = kino__sum(to->count, more->count);
+    to->longest = more->longest > to->longest ? more->longest : to->longest;
+}
+
+/* -- one trace -- */
+
+typedef struct open_span {
+    kino_strid function; /* of the trace's strings; KINO_NO_STRING: not one of ours */
+    uint32_t row;
+    int64_t length, samples;            /* of it and those on it */
+    int64_t children, children_samples; /* of those directly on it */
+} open_span;
+
+/* A column of texts, and what its ids are in the partial. */
+typedef struct texts {
+    const kino_strid *column;
+    const kino__string_pool *pool;
+} texts;
+
+typedef struct reading {
+    partial *p;
+    const kino__trace *trace;
+    texts module, file, state;
+    const int64_t *line, *samples;
+    uint32_t *open_count; /* by string id of the trace: how often the function is open */
+    KINO__VEC(open_span) open;
+} reading;
+
+static bool keep(reading *r, kino_str text, kino_strid *out)
+{
+    *out = text.size ? kino__string_pool_add_borrowed(&r->p->texts, text) : KINO_NO_STRING;
+    return !text.size || *out != KINO_NO_STRING;
+}
+
+static kino_str text_of(const texts *t, uint32_t row)
+{
+    kino_strid id = t->column[row];
+    return id == KINO_NO_STRING ? (kino_str){"", 0} : kino__string_pool_text(t->pool, id);
+}
+
+static bool describe(reading *r, uint32_t row, place *out)
+{
+    *out = (place){.call = KINO_NO_STRING, .line = r->line[row]};
+    return keep(r, kino__trace_string(r->trace, r->trace->name[row]), &out->function) &&
+           keep(r, text_of(&r->module, row), &out->module) &&
+           keep(r, text_of(&r->file, row), &out->file);
+}
+
+static bool is_kernel(const reading *r, uint32_t row)
+{
+    return kino__str_is(text_of(&r->module, row), "[kernel]");
+}
+
+/* "futex" of "__x64_sys_futex"; empty: it is none. */
+static kino_str system_call(kino_str function)
+{
+    static const char *const prefixes[] = {"__x64_sys_", "__ia32_sys_", "__arm64_sys_", "__se_sys_",
+                                           "__do_sys_"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        kino_str prefix = kino__str_from(prefixes[i]);
+        if (kino__str_starts_with(function, prefix))
+            return (kino_str){function.data + prefix.size, function.size - prefix.size};
+    }
+    return (kino_str){"", 0};
+}
+
+/* The spans that are open, innermost first: the first of the program's functions has waited. */
+static bool add_wait(reading *r, const open_span *leaf, int64_t self)
+{
+    kino_str call = {"", 0};
+    uint32_t waiter = leaf->row;
+    for (size_t i = r->open.count; i--;) {
+        const open_span *s = &r->open.items[i];
+        if (s->function == KINO_NO_STRING)
+            continue;
+        if (!is_kernel(r, s->row)) {
+            waiter = s->row;
+            break;
+        }
+        kino_str found = system_call(kino__trace_string(r->trace, s->function));
+        call = found.size ? found : call;
+    }
+    place like;
+    if (!describe(r, waiter, &like) || !keep(r, call, &like.call))
+        return false;
+    like.is_preempted = kino__str_is(text_of(&r->state, leaf->row), "preempted");
+    place *to = find_place(&r->p->waits, &like);
+    like.self = like.total = like.longest = self;
+    like.count = 1;
+    if (to)
+        add_to(to, &like);
+    return to != NULL;
+}
+
+static bool add_line(reading *r, const open_span *s, int64_t self)
+{
+    place like;
+    if (!describe(r, s->row, &like))
+        return false;
+    place *to = find_place(&r->p->lines, &like);
+    like.self = self;
+    like.total = r->open_count[s->function] ? 0 : s->length;
+    like.count = s->samples > s->children_samples ? s->samples - s->children_samples : 0;
+    if (to)
+        add_to(to, &like);
+    return to != NULL;
+}
+
+static bool close_span(reading *r)
+{
+    open_span s = r->open.items[--r->open.count];
+    if (r->open.count) {
+        open_span *below = &r->open.items[r->open.count - 1];
+        below->children = kino__sum(below->children, s.length);
+        below->children_samples = kino__sum(below->children_samples, s.samples);
+    }
+    if (s.function == KINO_NO_STRING)
+        return true;
+    r->open_count[s.function]--;
+    int64_t self = s.length > s.children ? s.length - s.children : 0;
+    if (kino__category_kind(r->trace->category[s.row]) == KINO__KIND_SAMPLE)
+        return add_line(r, &s, self);
+    r->open.count++; /* the leaf is part of its stack */
+    bool ok = self == 0 || add_wait(r, &s, self);
+    r->open.count--;
+    return ok;
+}
+
+static bool open_row(reading *r, uint32_t row)
+{
+    kino__kind kind = kino__category_kind(r->trace->category[row]);
+    bool is_ours = kind == KINO__KIND_SAMPLE || kind == KINO__KIND_OFF_CPU;
+    open_span *s = kino__vec_add(&r->open);
+    if (!s)
+        return false;
+    *s = (open_span){.function = is_ours ? r->trace->name[row] : KINO_NO_STRING, .row = row};
+    s->samples = r->samples[row] > 0 ? r->samples[row] : 0; /* KINO_NO_INT is below */
+    if (__builtin_sub_overflow(kino__stack_end(r->trace, row), r->trace->ts[row], &s->length))
+        s->length = INT64_MAX;
+    if (s->function != KINO_NO_STRING)
+        r->open_count[s->function]++;
+    return true;
+}
+
+static bool add_lane(reading *r, const uint32_t *rows, size_t count)
+{
+    kino__stack_walk walk = {.trace = r->trace, .rows = rows, .count = count};
+    kino__stack_event event;
+    bool ok = true;
+    r->open.count = 0;
+    while (ok && kino__stack_walk_next(&walk, &event))
+        ok = event.is_open ? open_row(r, event.row) : close_span(r);
+    ok = ok && !walk.failed;
+    kino__stack_walk_deinit(&walk);
+    return ok;
+}
+
+static bool add_track(reading *r, const kino__track *track)
+{
+    kino__stack_lanes lanes;
+    if (!kino__stack_lanes_init(&lanes, r->trace, track, KINO__STACK_COMBINED))
+        return false;
+    bool ok = true;
+    for (size_t i = 0; ok && i < lanes.lane_count; i++)
+        ok = add_lane(r, lanes.rows + lanes.starts[i], lanes.starts[i + 1] - lanes.starts[i]);
+    kino__stack_lanes_deinit(&lanes);
+    return ok;
+}
+
+static bool has_samples(const kino__track *track)
+{
+    return track->kinds & (KINO__KIND_BIT(KINO__KIND_SAMPLE) | KINO__KIND_BIT(KINO__KIND_OFF_CPU));
+}
+
+static bool start_reading(reading *r)
+{
+    static const char *const keys[] = {"line", "samples"};
+    size_t strings = kino__string_pool_count(&r->trace->strings);
+    r->open_count = calloc(strings + 1, sizeof *r->open_count);
+    if (!r->open_count || !kino__args_prepare(r->trace, keys, 2))
+        return false;
+    r->line = kino__args_int_column(r->trace, "line");
+    r->samples = kino__args_int_column(r->trace, "samples");
+    r->module.column = kino__args_string_column(r->trace, "module", &r->module.pool);
+    r->file.column = kino__args_string_column(r->trace, "file", &r->file.pool);
+    r->state.column = kino__args_string_column(r->trace, "state", &r->state.pool);
+    return r->line && r->samples && r->module.column && r->file.column && r->state.column;
+}
+
+static kino_status map(const kino__analysis *a, const kino__trace *trace, void *value,
+                       kino_error *err)
+{
+    partial *p = value;
+    reading r = {.p = p, .trace = trace};
+    bool ok = true, is_started = false;
+    for (size_t i = 0; ok && i < trace->tracks.count; i++) {
+        const kino__track *track = &trace->tracks.items[i];
+        if (!has_samples(track))
+            continue;
+        ok = is_started || start_reading(&r);
+        is_started = true;
+        ok = ok && add_track(&r, track);
+        if (kino__progress_is_cancelled(a->progress))
+            break;
+    }
+    p->traces = 1;
+    p->without = !is_started;
+    free(r.open_count);
+    kino__vec_deinit(&r.open);
+    if (kino__progress_is_cancelled(a->progress))
+        return kino__fail(err, KINO_CANCELLED, "interrupted");
+    return ok ? KINO_OK : kino__fail_nomem(err);
+}
+
+static bool take_text(partial *p, const partial *from, kino_strid *id)
+{
+    if (*id == KINO_NO_STRING)
+        return true;
+    *id = kino__string_pool_add_borrowed(&p->texts, kino__string_pool_text(&from->texts, *id));
+    return *id != KINO_NO_STRING;
+}
+
+static bool merge_places(partial *p, places *into, const partial *more, const places *from)
+{
+    for (size_t i = 0; i < from->items.count; i++) {
+        place like = from->items.items[i];
+        if (!take_text(p, more, &like.function) || !take_text(p, more, &like.module) ||
+            !take_text(p, more, &like.file) || !take_text(p, more, &like.call))
+            return false;
+        place *to = find_place(into, &like);
+        if (!to)
+            return false;
+        add_to(to, &like);
+    }
+    return true;
+}
+
+static kino_status merge(const kino__analysis *a, void *into, void *from, kino_error *err)
+{
+    (void)a;
+    partial *p = into, *more = from;
+    p->traces = kino__sum(p->traces, more->traces);
+    p->without = kino__sum(p->without, more->without);
+    bool ok = merge_places(p, &p->lines, more, &more->lines) &&
+              merge_places(p, &p->waits, more, &more->waits);
+    return ok ? KINO_OK : kino__fail_nomem(err);
+}
+
+static void pack_place(kino__pack *pack, place *p)
+{
+    kino__pack_u32(pack, &p->function);
+    kino__pack_u32(pack, &p->module);
+    kino__pack_u32(pack, &p->file);
+    kino__pack_u32(pack, &p->call);
+    kino__pack_int(pack, &p->line);
+    kino__pack_int(pack, &p->is_preempted);
+    kino__pack_int(pack, &p->self);
+    kino__pack_int(pack, &p->total);
+    kino__pack_int(pack, &p->count);
+    kino__pack_int(pack, &p->longest);
+}
+
+/* Keys are not packed: they follow from the places. A loaded partial may come from anywhere. */
+static void pack_places(kino__pack *pack, partial *owner, places *p)
+{
+    KINO__PACK_VEC(pack, &p->items, pack_place);
+    if (pack->out)
+        return;
+    places fresh = {0};
+    size_t known = kino__string_pool_count(&owner->texts);
+    for (size_t i = 0; i < p->items.count && !pack->is_damaged; i++) {
+        const place *one = &p->items.items[i];
+        const kino_strid ids[] = {one->function, one->module, one->file, one->call};
+        for (int k = 0; k < 4; k++)
+            pack->is_damaged |= ids[k] != KINO_NO_STRING && ids[k] >= known;
+        place *to = pack->is_damaged ? NULL : find_place(&fresh, one);
+        if (to)
+            add_to(to, one);
+        else if (!pack->is_damaged)
+            pack->is_out_of_memory = true;
+    }
+    places_deinit(p);
+    *p = fresh;
+}
+
+static void pack(kino__pack *pack, void *value)
+{
+    partial *p = value;
+    kino__pack_pool(pack, &p->texts);
+    pack_places(pack, p, &p->lines);
+    pack_places(pack, p, &p->waits);
+    kino__pack_int(pack, &p->traces);
+    kino__pack_int(pack, &p->without);
+}
+
+/* -- the answer -- */
+
+static const kino_param_info params[] = {{0}};
+
+static const kino_column function_columns[] = {
+    {"function", KINO_TYPE_STRING, NULL, "as its symbols name it"},
+    {"module", KINO_TYPE_STRING, NULL, "program, library or [kernel]"},
+    {"file", KINO_TYPE_STRING, NULL, "source file; null: no debug information"},
+    {"self", KINO_TYPE_DURATION, NULL, "CPU time in the function itself"},
+    {"self_percent", KINO_TYPE_PERCENT, NULL, "of all CPU time that was sampled"},
+    {"total", KINO_TYPE_DURATION, NULL, "CPU time in it and what it calls"},
+    {"total_percent", KINO_TYPE_PERCENT, NULL, "of all CPU time that was sampled"},
+    {"samples", KINO_TYPE_INT, "count", "samples that found it innermost"},
+    {0},
+};
+
+static const kino_column line_columns[] = {
+    {"function", KINO_TYPE_STRING, NULL, "as its symbols name it"},
+    {"module", KINO_TYPE_STRING, NULL, "program, library or [kernel]"},
+    {"file", KINO_TYPE_STRING, NULL, "source file; null: no debug information"},
+    {"line", KINO_TYPE_INT, NULL, "where most samples of a span were; null: unknown"},
+    {"self", KINO_TYPE_DURATION, NULL, "CPU time at that line"},
+    {"self_percent", KINO_TYPE_PERCENT, NULL, "of all CPU time that was sampled"},
+    {"samples", KINO_TYPE_INT, "count", "samples that found it innermost"},
+    {0},
+};
+
+static const kino_column wait_columns[] = {
+    {"function", KINO_TYPE_STRING, NULL, "the innermost one outside of the kernel"},
+    {"module", KINO_TYPE_STRING, NULL, "program or library"},
+    {"file", KINO_TYPE_STRING, NULL, "source file; null: no debug information"},
+    {"line", KINO_TYPE_INT, NULL, "null: unknown"},
+    {"call", KINO_TYPE_STRING, NULL, "system call it waited in; null: none, or not seen"},
+    {"state", KINO_TYPE_STRING, NULL, "blocked, or preempted: others had the processor"},
+    {"time", KINO_TYPE_DURATION, NULL, "while the thread was not running"},
+    {"count", KINO_TYPE_INT, "count", "how often"},
+    {"longest", KINO_TYPE_DURATION, NULL, "of these times"},
+    {0},
+};
+
+enum { T_FUNCTIONS, T_LINES, T_WAITS };
+static const kino_table_info tables[] = {
+    {"functions", "one row a function, all ranks together; the one with the most own time first",
+     function_columns, NULL, "not available: the trace has no samples of the CPU"},
+    {"lines", "the same by line; lines without own time are left out", line_columns, NULL,
+     "not available: the trace has no samples of the CPU"},
+    {"waits", "one row a place where threads were not running; the longest first", wait_columns,
+     NULL, "not available: no times off the processor were recorded"},
+    {0},
+};
+
+typedef struct ordering {
+    const partial *p;
+    const place *items;
+} ordering;
+
+static kino_str text_at(const partial *p, kino_strid id)
+{
+    return id == KINO_NO_STRING ? (kino_str){"", 0} : kino__string_pool_text(&p->texts, id);
+}
+
+/* Most own time first; then by what is shown, so that the order does not depend on threads. */
+static int compare_places(const void *a, const void *b, void *context)
+{
+    const ordering *o = context;
+    const place *x = &o->items[*(const uint32_t *)a], *y = &o->items[*(const uint32_t *)b];
+    if (x->self != y->self)
+        return x->self > y->self ? -1 : 1;
+    if (x->total != y->total)
+        return x->total > y->total ? -1 : 1;
+    const kino_strid of_x[] = {x->function, x->module, x->file, x->call};
+    const kino_strid of_y[] = {y->function, y->module, y->file, y->call};
+    for (int i = 0; i < 4; i++) {
+        int order = kino__str_compare(text_at(o->p, of_x[i]), text_at(o->p, of_y[i]));
+        if (order)
+            return order;
+    }
+    if (x->line != y->line)
+        return x->line < y->line ? -1 : 1;
+    return x->is_preempted < y->is_preempted ? -1 : x->is_preempted > y->is_preempted;
+}
+
+/* The places in the order of the table; the caller frees it. NULL: memory is out. */
+static uint32_t *sorted(const partial *p, const places *of)
+{
+    uint32_t *order = malloc((of->items.count + 1) * sizeof *order);
+    for (size_t i = 0; order && i < of->items.count; i++)
+        order[i] = (uint32_t)i;
+    ordering context = {p, of->items.items};
+    if (order)
+        qsort_r(order, of->items.count, sizeof *order, compare_places, &context);
+    return order;
+}
+
+static double share(int64_t part, int64_t of)
+{
+    return of > 0 ? 100.0 * (double)part / (double)of : NAN;
+}
+
+static void add_text(kino__table *table, const partial *p, kino_strid id)
+{
+    if (id == KINO_NO_STRING)
+        kino__table_add_null(table);
+    else
+        kino__table_add_text(table, text_at(p, id));
+}
+
+static bool roll_up(const partial *p, places *functions, int64_t *all)
+{
+    for (size_t i = 0; i < p->lines.items.count; i++) {
+        place like = p->lines.items.items[i];
+        like.line = KINO_NO_INT;
+        place *to = find_place(functions, &like);
+        if (!to)
+            return false;
+        add_to(to, &like);
+        *all = kino__sum(*all, like.self);
+    }
+    return true;
+}
+
+static bool add_functions(const partial *p, const places *functions, int64_t all,
+                          kino__table *table)
+{
+    uint32_t *order = sorted(p, functions);
+    for (size_t i = 0; order && i < functions->items.count; i++) {
+        const place *f = &functions->items.items[order[i]];
+        add_text(table, p, f->function);
+        add_text(table, p, f->module);
+        add_text(table, p, f->file);
+        kino__table_add_int(table, f->self);
+        kino__table_add_real(table, share(f->self, all));
+        kino__table_add_int(table, f->total);
+        kino__table_add_real(table, share(f->total, all));
+        kino__table_add_int(table, f->count);
+    }
+    free(order);
+    return order != NULL;
+}
+
+static bool add_lines(const partial *p, int64_t all, kino__table *table)
+{
+    uint32_t *order = sorted(p, &p->lines);
+    for (size_t i = 0; order && i < p->lines.items.count; i++) {
+        const place *l = &p->lines.items.items[order[i]];
+        if (l->self == 0)
+            continue;
+        add_text(table, p, l->function);
+        add_text(table, p, l->module);
+        add_text(table, p, l->file);
+        kino__table_add_int(table, l->line);
+        kino__table_add_int(table, l->self);
+        kino__table_add_real(table, share(l->self, all));
+        kino__table_add_int(table, l->count);
+    }
+    free(order);
+    return order != NULL;
+}
+
+static bool add_waits(const partial *p, kino__table *table)
+{
+    uint32_t *order = sorted(p, &p->waits);
+    for (size_t i = 0; order && i < p->waits.items.count; i++) {
+        const place *w = &p->waits.items.items[order[i]];
+        add_text(table, p, w->function);
+        add_text(table, p, w->module);
+        add_text(table, p, w->file);
+        kino__table_add_int(table, w->line);
+        add_text(table, p, w->call);
+        kino__table_add_text(table, kino__str_from(w->is_preempted ? "preempted" : "blocked"));
+        kino__table_add_int(table, w->self);
+        kino__table_add_int(table, w->count);
+        kino__table_add_int(table, w->longest);
+    }
+    free(order);
+    return order != NULL;
+}
+
+static kino_status finish(const kino__analysis *a, void *value, kino_result *result,
+                          kino_error *err)
+{
+    (void)a;
+    const partial *p = value;
+    places functions = {0};
+    int64_t all = 0;
+    bool ok = roll_up(p, &functions, &all) &&
+              add_functions(p, &functions, all, kino__analysis_table(result, T_FUNCTIONS)) &&
+              add_lines(p, all, kino__analysis_table(result, T_LINES)) &&
+              add_waits(p, kino__analysis_table(result, T_WAITS));
+    places_deinit(&functions);
+    if (p->without == p->traces)
+        kino__result_note(result, "functions not available: there are no samples of the CPU; "
+                                  "`kino record -- PROGRAM` takes them");
+    else if (p->without)
+        kino__result_note(result, "%lld of %lld traces have no samples of the CPU",
+                          (long long)p->without, (long long)p->traces);
+    return ok ? KINO_OK : kino__fail_nomem(err);
+}
+
+const kino__analysis_def kino__analysis_functions = {
+    .name = "functions",
+    .help = "functions of the CPU by sampled time, and where threads wait",
+    .description = "Functions by the CPU time that samples of their stacks found in them, itself\n"
+                   "and with what they call; the lines where it was; and the places where threads\n"
+                   "were not running, with the system call they waited in. The samples come from\n"
+                   "`kino record`. All ranks and threads are added up.\n",
+    .params = params,
+    .tables = tables,
+    .needs = KINO__COLUMN_CATEGORY | KINO__COLUMN_PHASE | KINO__COLUMN_NAME | KINO__COLUMN_TS |
+             KINO__COLUMN_DUR | KINO__COLUMN_PLACE,
+    .partial_size = sizeof(partial),
+    .map = map,
+    .merge = merge,
+    .finish = finish,
+    .pack = pack,
+    .deinit = deinit,
+};
