@@ -20,6 +20,7 @@ demo: release
 test:
 	@tools/install-deps test
 	@tools/install-torch
+	@tools/install-hta
 	@tools/run-tests --jobs $(JOBS)
 
 bench:

@@ -1,6 +1,6 @@
 /* opencl.c - what recording OpenCL costs the host, per kernel, above a layer that only looks.
  *
- *   bench_opencl --kino PATH/libkino_opencl.so --empty PATH/empty_layer.so [--kernels N]
+ *   bench_opencl --kino PATH/libkino_inject.so --empty PATH/empty_layer.so [--kernels N]
  *                [--rounds N]
  *
  * The same small program runs in fresh processes under no layer, the empty one and ours, in turn.

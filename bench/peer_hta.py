@@ -14,7 +14,7 @@ import time
 
 
 def find_hta():
-    for package, module in (("HolisticTraceAnalysis", "hta"), ("traceinsight", "traceinsight")):
+    for package, module in (("HolisticTraceAnalysis", "hta"), ("traceinsight", "hta")):
         with contextlib.suppress(ImportError):
             analysis = importlib.import_module(f"{module}.trace_analysis")
             return analysis.TraceAnalysis, f"{package} {importlib.metadata.version(package)}"

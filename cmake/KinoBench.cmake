@@ -1,15 +1,33 @@
 # Benchmarks: each bench/<name>.c or .cc becomes bench_<name>. C++ is for comparison with simdjson only, and is left
-# out (loudly) where its package is missing.
+# out (loudly) where its package is missing; so is the comparison with LTTng-UST.
 
 file(GLOB bench_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/bench/*.c")
 foreach(source IN LISTS bench_sources)
     get_filename_component(name "${source}" NAME_WE)
     add_executable(bench_${name} "${source}")
-    target_link_libraries(bench_${name} PRIVATE kino_engine_static)
+    if(name MATCHES "^record") # through the recorder's public face, as programs have it
+        if(TARGET kino_recorder)
+            target_link_libraries(bench_${name} PRIVATE kino_settings kino_recorder)
+        else()
+            target_link_libraries(bench_${name} PRIVATE kino_settings kino_recorder_static)
+        endif()
+        if(name STREQUAL record_lttng)
+            find_library(LTTNG_UST_LIBRARY lttng-ust)
+            if(LTTNG_UST_LIBRARY)
+                target_link_libraries(bench_${name} PRIVATE "${LTTNG_UST_LIBRARY}" ${CMAKE_DL_LIBS})
+                # LTTng's macros make functions that are not ours to mend
+                set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS "-w;-I${CMAKE_CURRENT_SOURCE_DIR}/bench")
+            else()
+                message(WARNING "liblttng-ust-dev is missing: the comparison with LTTng-UST is not built")
+            endif()
+        endif()
+    else()
+        if(name STREQUAL sampling)
+            target_link_libraries(bench_${name} PRIVATE kino_record)
+        endif()
+        target_link_libraries(bench_${name} PRIVATE kino_engine_static)
+    endif()
 endforeach()
-if(TARGET bench_record AND TARGET kino_recorder)
-    target_link_libraries(bench_record PRIVATE kino_recorder) # through its public face, as programs have it
-endif()
 
 file(GLOB simdjson_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/bench/*.cc")
 if(simdjson_sources)

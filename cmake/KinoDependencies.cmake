@@ -1,5 +1,5 @@
 # Third-party libraries, from packages only: zlib, zstd and (optional) ISA-L for src/codec, SQLite for src/query,
-# libmicrohttpd (and zlib) for src/server.
+# libmicrohttpd (and zlib) for src/server, libdw for src/record.
 # tools/check-layers sees to it that no other folder includes their headers.
 
 find_package(PkgConfig REQUIRED)
@@ -15,6 +15,11 @@ set(KINO_PRIVATE_REQUIRES "zlib libzstd sqlite3")
 pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET libmicrohttpd>=0.9.73)
 add_library(kino_server_dependencies INTERFACE)
 target_link_libraries(kino_server_dependencies INTERFACE PkgConfig::MICROHTTPD PkgConfig::ZLIB)
+
+# Functions, files and lines of addresses, for src/record: the program's alone.
+pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw)
+add_library(kino_record_dependencies INTERFACE)
+target_link_libraries(kino_record_dependencies INTERFACE PkgConfig::LIBDW)
 
 if(KINO_ISAL)
     pkg_check_modules(ISAL IMPORTED_TARGET libisal)

@@ -5,7 +5,8 @@ install(TARGETS kino_engine_static ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
 if(TARGET kino_engine)
     install(TARGETS kino_engine LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
-install(DIRECTORY include/kino DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/kino DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h"
+        PATTERN "*.hpp")
 
 # Relative to the file itself, so that the installed tree can be moved.
 file(RELATIVE_PATH KINO_PREFIX_FROM_PC "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")

@@ -1,7 +1,14 @@
 # libkino, the recorder: src/tracer on base and wire, with libc, threads and dlopen only. libkino.so for everybody;
 # libkino.a is one object whose internal names are local, so that it may meet libkino_engine.a in a program.
 
-kino_layer_sources(tracer_sources tracer) # backends are libraries of their own: KinoDevices.cmake
+kino_layer_sources(tracer_sources tracer)
+# Backends of devices that libkino brings along; others are libraries of their own: KinoDevices.cmake
+kino_def_sources(src/tracer/backend/backends.def BACKEND src/tracer/backend "" backend_sources)
+foreach(source IN LISTS backend_sources)
+    get_filename_component(name "${source}" NAME_WE)
+    file(GLOB files CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/src/tracer/backend/${name}*.c")
+    list(APPEND tracer_sources ${files})
+endforeach()
 add_library(kino_tracer OBJECT ${tracer_sources})
 kino_layer_sources(tracer_base_sources base wire)
 add_library(kino_tracer_base OBJECT ${tracer_base_sources})

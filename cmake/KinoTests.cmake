@@ -8,7 +8,7 @@ file(GLOB unit_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/tests/unit
 add_executable(kino_unit_tests ${unit_sources} $<TARGET_OBJECTS:kino_cli> $<TARGET_OBJECTS:kino_tracer>)
 target_include_directories(kino_unit_tests PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/tests")
 target_compile_definitions(kino_unit_tests PRIVATE "KINO_TEST_ROOT=\"${CMAKE_CURRENT_SOURCE_DIR}\"")
-target_link_libraries(kino_unit_tests PRIVATE kino_server kino_engine_static)
+target_link_libraries(kino_unit_tests PRIVATE kino_server kino_record kino_engine_static)
 if(KINO_SANITIZE MATCHES thread)
     # Everything else runs in one thread and would only be slow here.
     add_test(NAME unit COMMAND kino_unit_tests --label threads)

@@ -45,6 +45,19 @@ static void check_context(kino_str payload, unsigned char *out, size_t room)
     }
 }
 
+static void check_report(kino_str payload, unsigned char *out, size_t room)
+{
+    kino__fabric_report report;
+    kino_error err;
+    if (kino__fabric_read_report(payload, &report, &err) == KINO_OK) {
+        size_t size = kino__fabric_put_report(&report, out, room);
+        require(size == KINO__FABRIC_HEADER_BYTES + payload.size);
+        require(memcmp(out + KINO__FABRIC_HEADER_BYTES, payload.data, payload.size) == 0);
+    } else {
+        require(err.message[0] && report.text.size == 0);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static unsigned char out[KINO__FABRIC_DATAGRAM_MAX];
@@ -58,6 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(message.payload.size == size - KINO__FABRIC_HEADER_BYTES);
     check_poll(message.payload, out, sizeof out);
     check_context(message.payload, out, sizeof out);
+    check_report(message.payload, out, sizeof out);
     if (message.payload.size <= KINO__FABRIC_TEXT_MAX)
         require(kino__fabric_put_text(message.payload, out, sizeof out) == size);
     return 0;

@@ -1,4 +1,4 @@
-/* empty_layer.c - what an OpenCL layer costs that only looks: the yardstick for libkino_opencl.
+/* empty_layer.c - what an OpenCL layer costs that only looks: the yardstick for libkino_inject.
  *
  * It does the same to the program's commands (profiling on, an event for each, a list, a thread
  * that looks every 10 ms which are done, reads their four times and lets them go) and writes

@@ -2,9 +2,9 @@
  *
  *   c++ -std=c++17 record.cpp $(pkg-config --cflags --libs kino) -o record
  *   ./record trace.json && kino report trace.json */
-#include <kino/kino.hpp>
-
 #include <cstdio>
+
+#include <kino/kino.hpp>
 
 static void *count_start(const kino_record_function *, void *user)
 {
@@ -17,17 +17,16 @@ static void multiply(int64_t rows, int64_t columns, int64_t sequence)
 {
     const int64_t dims[] = {rows, columns};
     kino_record_value inputs[2] = {};
-    kino::RecordFunction fn(KINO_SCOPE_FUNCTION,
-                            [&](kino_record_details &details, uint32_t needs) {
-                                details.name = "example::multiply";
-                                details.sequence = sequence;
-                                if (needs & KINO_RECORD_INPUTS) {
-                                    inputs[0] = kino_value_tensor("float", dims, nullptr, 2);
-                                    inputs[1] = kino_value_double(0.5);
-                                    details.inputs = inputs;
-                                    details.input_count = 2;
-                                }
-                            });
+    kino::RecordFunction fn(KINO_SCOPE_FUNCTION, [&](kino_record_details &details, uint32_t needs) {
+        details.name = "example::multiply";
+        details.sequence = sequence;
+        if (needs & KINO_RECORD_INPUTS) {
+            inputs[0] = kino_value_tensor("float", dims, nullptr, 2);
+            inputs[1] = kino_value_double(0.5);
+            details.inputs = inputs;
+            details.input_count = 2;
+        }
+    });
     kino::Zone zone("inner loop");
     zone.arg("rows", rows).arg("ratio", 0.25).arg("last", rows == 4).arg("kind", "dense");
 }

@@ -2,7 +2,7 @@
  * two queues. It checks its results.
  *
  *   make && ./recorded trace.json               records by itself (built with WITH_KINO)
- *   OPENCL_LAYERS=/path/libkino_opencl.so KINO_TRACE=trace.json ./plain     knows nothing of kino
+ *   kino record -o trace.json -- ./plain        knows nothing of kino
  *   kino report trace.json; kino analyze queue-length trace.json */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>

@@ -8,7 +8,8 @@
  *               exports the function kino_device_plugin_v1
  *   by itself   a library that is in the process for other reasons (a layer of a runtime, a
  *               framework) calls kino_device_register
- *   built in    the program does
+ *   built in    the program does, or libkino has it (CUDA by CUPTI): those are looked for when a
+ *               session is prepared, and not mentioned where there is no such device
  *
  * examples/plugin is a whole plug-in to start from. The life of a backend, all calls from libkino:
  *
@@ -34,19 +35,27 @@ extern "C" {
 
 /* What an activity is. The category in the trace is the word on the right. */
 #define KINO_DEVICE_KIND_MAP(X)                                                                    \
+    X(ANNOTATION, 1, "user_annotation") /* host: a range of the user's */                          \
+    X(GPU_ANNOTATION, 2, "gpu_user_annotation")                                                    \
     X(MEMCPY, 3, "gpu_memcpy")                                                                     \
     X(MEMSET, 4, "gpu_memset")                                                                     \
     X(KERNEL, 5, "kernel")                                                                         \
+    X(EXTERNAL, 6, "external_correlation") /* only a wish: push and pop are wanted */              \
+    X(CUDA_RUNTIME, 7, "cuda_runtime")     /* host */                                              \
+    X(CUDA_DRIVER, 8, "cuda_driver")       /* host */                                              \
+    X(MEMORY, 9, "cpu_instant_event")      /* allocations: see memory */                           \
     X(OVERHEAD, 11, "overhead")                                                                    \
     X(MTIA_RUNTIME, 12, "mtia_runtime") /* host */                                                 \
     X(MTIA_CCP, 13, "mtia_ccp_events")                                                             \
     X(SYNC, 15, "cuda_sync")                                                                       \
+    X(EVENT, 16, "cuda_event")                                                                     \
     X(HPU_OP, 20, "hpu_op")                                                                        \
     X(XPU_RUNTIME, 21, "xpu_runtime") /* host */                                                   \
     X(XPU_DRIVER, 22, "xpu_driver")   /* host */                                                   \
     X(COLLECTIVE, 23, "collective_comm")                                                           \
     X(RUNTIME, 24, "privateuse1_runtime") /* host: a call of the device's runtime */               \
     X(DRIVER, 25, "privateuse1_driver")   /* host: a call of its driver */                         \
+    X(XPU_SYNC, 27, "xpu_sync")           /* host */                                               \
     X(COUNTERS, 28, "hardware_counters")  /* values over time, not activities */
 typedef enum kino_device_kind {
 #define KINO_DEVICE_KIND_ENUM(name, value, text) KINO_DEVICE_##name = value,
@@ -66,7 +75,12 @@ typedef enum kino_device_arg_type {
     KINO_DEVICE_ARG_UINT = 2,
     KINO_DEVICE_ARG_DOUBLE = 3,
     KINO_DEVICE_ARG_TEXT = 5,
-    KINO_DEVICE_ARG_JSON = 6 /* text that is JSON: "[8,8,1]" */
+    KINO_DEVICE_ARG_JSON = 6, /* text that is JSON: "[8,8,1]" */
+    /* Several details that many activities have in common, kept once: `u` is the number that
+     * kino_device_host.key has given to a JSON object, {"grid": [8,8,1], "block": [64,1,1]}; its
+     * members take the argument's place. `key` does not count. */
+    KINO_DEVICE_ARG_MEMBERS = 9,
+    KINO_DEVICE_ARG_OBJECT = 10 /* the same for `text`, which is such an object */
 } kino_device_arg_type;
 
 /* A detail of an activity. */
@@ -105,6 +119,17 @@ typedef struct kino_device_info {
  * thread's id (gettid), 0 for the calling thread. */
 #define KINO_DEVICE_HOST UINT32_MAX
 
+/* What is different about an activity. */
+enum {
+    KINO_DEVICE_ARGS_WHOLE = 1, /* args are all: "device", "stream", "correlation" are not added */
+    KINO_DEVICE_NO_FLOW = 2,    /* no arrow in spite of the correlation */
+    KINO_DEVICE_FLOW_END = 4,   /* an arrow ends at this call, instead of starting there */
+    KINO_DEVICE_ROW_SYNC = 8,   /* of devices: on the row "stream N (sync)" beside the stream's */
+    KINO_DEVICE_ROW_WHOLE = 16, /* of devices: on the row "Device N"; stream does not count */
+    KINO_DEVICE_ROW_OVERHEAD = 32, /* calls: on the row of what profiling itself costs */
+    KINO_DEVICE_CLOCK_OF = 64,     /* calls: times are on the clock of the device `clock_of` */
+};
+
 /* What a device did. */
 typedef struct kino_device_activity {
     uint32_t size; /* KINO_DEVICE_ACTIVITY_INIT */
@@ -117,12 +142,27 @@ typedef struct kino_device_activity {
     uint64_t correlation; /* the same number as the call that caused it; 0: none */
     const kino_device_arg *args;
     uint32_t arg_count;
+    uint32_t flags;    /* KINO_DEVICE_ARGS_WHOLE, ... */
+    uint64_t external; /* "External id": the number of the function it belongs to; 0: none */
+    uint32_t clock_of; /* a device */
     uint32_t reserved;
 } kino_device_activity;
 #define KINO_DEVICE_ACTIVITY_INIT                                                                  \
     {                                                                                              \
-        sizeof(kino_device_activity), 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0                              \
+        sizeof(kino_device_activity), 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, 0, 0                     \
     }
+
+/* Memory of a device that was allocated or freed. */
+typedef struct kino_device_memory {
+    uint32_t size; /* sizeof(kino_device_memory) */
+    uint32_t device;
+    int32_t device_type; /* as PyTorch counts: 1 CUDA, ... */
+    uint32_t reserved;
+    uint64_t thread; /* of the call (gettid); 0 for the calling thread */
+    uint64_t time;   /* on the device's clock */
+    uint64_t address;
+    int64_t bytes; /* negative: freed */
+} kino_device_memory;
 
 /* What libkino does for a backend. Each backend gets its own; it stays valid for ever. The first
  * argument is always this struct. Any thread may call; nothing here blocks for long, and all but
@@ -177,12 +217,21 @@ struct kino_device_host {
     /* A top-level key of the trace with its JSON. */
     kino_status (*metadata)(const kino_device_host *host, const char *key, const char *json,
                             kino_error *err);
+
+    /* Something does not work, in one line, and the rest goes on: said by kino_device_get and in
+     * the trace. The first line of a session stays. */
+    void (*problem)(const kino_device_host *host, const char *text);
+
+    void (*memory)(const kino_device_host *host, const kino_device_memory *event);
 };
 
 /* What a session wants. */
 typedef struct kino_device_request {
     uint32_t size;
-    uint32_t kinds; /* KINO_DEVICE_BIT of each */
+    uint32_t kinds;          /* KINO_DEVICE_BIT of each */
+    uint32_t buffer_mb;      /* memory for records of the device's driver, at most; 0: as usual */
+    int32_t counters_device; /* whose hardware counters, as its driver counts devices; -1: none */
+    const char *counters;    /* which ones, separated by commas; NULL: none */
 } kino_device_request;
 
 /* What a backend is. Callbacks come one at a time, on the thread that drives the session, and may
@@ -208,6 +257,14 @@ typedef struct kino_device_backend {
     bool (*now)(void *context, uint32_t device, uint64_t *out);
     /* In a child made by fork(), whose threads are gone; only async-signal-safe calls. */
     void (*forked)(void *context);
+    /* Record functions that begin and end on the calling thread while it is recorded: what the
+     * thread gives to the device in between belongs to them. `kind` is KINO_DEVICE_ANNOTATION for
+     * ranges of the user's, 0 for operators; `id` is their "External id". Hot; any thread. */
+    void (*push)(void *context, uint32_t kind, uint64_t id, const char *name);
+    void (*pop)(void *context, uint32_t kind);
+    /* Behind push, of some functions: arguments that kernels launched by it have, too (those of a
+     * collective), as a JSON object. Copied. */
+    void (*describe)(void *context, uint64_t id, const char *json);
 } kino_device_backend;
 
 /* What a plug-in exports: `kino_device_plugin_v1`. The backend stays valid for ever (plug-ins are
@@ -220,6 +277,11 @@ typedef const kino_device_backend *(*kino_device_entry)(const kino_device_host *
  * already makes this KINO_OK without calling `entry`'s again. */
 KINO_API kino_status kino_device_register(const char *name, kino_device_entry entry,
                                           kino_error *err);
+
+/* Looks again for runtimes that libkino has a backend for (src/tracer/backend/backends.def) and
+ * that were not there when the session was prepared; what is found takes part in what is recorded.
+ * For those who know that one has just been loaded. */
+KINO_API void kino_device_look(void);
 
 typedef enum kino_device_phase {
     KINO_DEVICE_FAILED = 0, /* it was left out: error says why */

@@ -299,10 +299,11 @@ typedef struct kino_merge_options {
     uint32_t size;
     kino_progress_fn progress;
     void *progress_context;
+    bool is_one_process; /* the traces are parts of one: pids, names and facts stay as they are */
 } kino_merge_options;
 #define KINO_MERGE_OPTIONS_INIT                                                                    \
     {                                                                                              \
-        sizeof(kino_merge_options), NULL, NULL                                                     \
+        sizeof(kino_merge_options), NULL, NULL, false                                              \
     }
 
 /* All traces as one, on the run's common clock: pids and ids are renumbered where those of two

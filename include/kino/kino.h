@@ -51,16 +51,20 @@ typedef struct kino_span {
 /* From here to the end of the block. */
 #    define KINO_ZONE(name) KINO_ZONE_CAT(name, "cpu_op")
 #    define KINO_ZONE_CAT(name, category)                                                          \
-        KINO_ZONE_NAMED(KINO_IMPL_JOIN(kino_impl_zone_, __COUNTER__), name, category)
+        KINO_IMPL_ZONE(KINO_IMPL_JOIN(kino_impl_zone_, __COUNTER__), name, category)
 /* The same with a variable for arguments: KINO_ZONE_NAMED(zone, "read", "io");
  * KINO_ARG_INT(zone, "bytes", n); */
 #    define KINO_ZONE_NAMED(variable, name, category)                                              \
-        __attribute__((cleanup(kino_impl_v1_leave), unused)) kino_span variable = {                \
-            kino_impl_v1_begin(KINO_IMPL_SITE(name, category), 0, KINO_IMPL_V1_SPAN)}
+        KINO_IMPL_ZONE(KINO_IMPL_JOIN(kino_impl_zone_, variable), name, category);                 \
+        __attribute__((unused)) const kino_span variable = {                                       \
+            kino_impl_v1_span_of(&KINO_IMPL_JOIN(kino_impl_zone_, variable))}
+#    define KINO_IMPL_ZONE(variable, name, category)                                               \
+        __attribute__((cleanup(kino_impl_v1_leave), unused)) const kino_impl_v1_zone variable =    \
+            kino_impl_v1_enter(KINO_IMPL_SITE(name, category))
 /* The function, under its own name. */
 #    define KINO_FUNC()                                                                            \
-        KINO_ZONE_NAMED(KINO_IMPL_JOIN(kino_impl_zone_, __COUNTER__), __extension__ __FUNCTION__,  \
-                        "cpu_op")
+        KINO_IMPL_ZONE(KINO_IMPL_JOIN(kino_impl_zone_, __COUNTER__), __extension__ __FUNCTION__,   \
+                       "cpu_op")
 /* A range of the user's, shown as annotation, to the end of the block. */
 #    define KINO_ANNOTATE(name) KINO_ZONE_CAT(name, "user_annotation")
 
@@ -263,7 +267,8 @@ KINO_API void kino_discard(void);
  * (kino/control.h). The file appears when it is whole. The session stays stopped and may be saved
  * again. */
 KINO_API kino_status kino_save(const char *path, kino_error *err);
-/* The same on another thread: returns at once. kino_wait has the outcome. */
+/* The same on another thread: returns at once. kino_wait has the outcome. A logger is called on
+ * that thread, too. */
 KINO_API kino_status kino_save_async(const char *path, kino_error *err);
 /* Waits for a kino_save_async to end and returns its status; KINO_OK when there is none. */
 KINO_API kino_status kino_wait(kino_error *err);

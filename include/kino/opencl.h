@@ -1,7 +1,8 @@
-/* kino/opencl.h - libkino_opencl, the layer that brings OpenCL work into recordings.
+/* kino/opencl.h - the layer of libkino_inject that brings OpenCL work into recordings.
  *
- * The library needs no call at all: OPENCL_LAYERS=/path/libkino_opencl.so puts it between a program
- * and its OpenCL. A program that always wants it links it (-lkino_opencl) and calls this. */
+ * The library needs no call at all: `kino record` puts it between a program and its OpenCL, or
+ * OPENCL_LAYERS=/path/libkino_inject.so does. A program that always wants it links it
+ * (-lkino_inject) and calls this. */
 #ifndef KINO_OPENCL_H
 #define KINO_OPENCL_H
 

@@ -221,8 +221,10 @@ typedef struct kino_impl_v1_record_thread {
     uint32_t reserved;
     void *thread;
 } kino_impl_v1_record_thread;
+/* NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): programs read it */
 KINO_API extern __thread kino_impl_v1_record_thread kino_impl_v1_record_self
     __attribute__((tls_model("initial-exec")));
+/* NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables) */
 KINO_API bool kino_impl_v1_record_open(kino_record_function *fn, kino_record_scope scope);
 KINO_API void kino_impl_v1_record_end(kino_record_function *fn);
 

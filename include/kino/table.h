@@ -75,6 +75,31 @@ KINO_API KINO_NODISCARD kino_status kino_result_rows(const kino_result *result, 
                                                      kino_rows **out, kino_error *err);
 KINO_API void kino_result_free(kino_result *result);
 
+/* A table that somebody else than the engine has filled. */
+typedef struct kino_table_data {
+    uint32_t size; /* KINO_TABLE_DATA_INIT */
+    uint32_t column_count;
+    const char *name;
+    const char *title;      /* for people; NULL: the name */
+    const char *empty_text; /* what it says to people without rows; NULL: it is left out then */
+    const kino_column *columns;
+    const kino_cell *cells; /* row after row */
+    size_t row_count;
+    uint64_t hidden; /* bit i: people need not see column i */
+    bool fold;       /* people see columns with one value in all rows as lines above the table */
+} kino_table_data;
+#define KINO_TABLE_DATA_INIT                                                                       \
+    {                                                                                              \
+        sizeof(kino_table_data), 0, NULL, NULL, NULL, NULL, NULL, 0, 0, false                      \
+    }
+
+/* An answer of one's own, to be rendered like any other. Everything is copied, but for `title` and
+ * `empty_text`, which must be constant. Notes end with NULL, or are NULL. */
+KINO_API KINO_NODISCARD kino_status kino_result_make(const char *name,
+                                                     const kino_table_data *const *tables,
+                                                     size_t table_count, const char *const *notes,
+                                                     kino_result **out, kino_error *err);
+
 #ifdef __cplusplus
 }
 #endif

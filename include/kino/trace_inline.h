@@ -62,6 +62,8 @@ typedef enum kino_impl_v1_arg {
     KINO_IMPL_V1_ARG_JSON = 6,     /* likewise */
     KINO_IMPL_V1_ARG_SEQUENCE = 7, /* end: sequence number; start: forward thread + 1 */
     KINO_IMPL_V1_ARG_INPUT = 8,    /* an input of an operator: ring_format.h has what follows */
+    KINO_IMPL_V1_ARG_MEMBERS = 9,  /* end: number of a text that is a JSON object: its members */
+    KINO_IMPL_V1_ARG_OBJECT = 10,  /* likewise, but the text follows, as of TEXT */
 } kino_impl_v1_arg;
 
 typedef struct kino_impl_v1_record {
@@ -200,6 +202,12 @@ static inline kino_impl_v1_segment *kino_impl_v1_room(uint32_t session, uint32_t
     return segment;
 }
 
+/* The first record that is not counted. */
+static inline kino_impl_v1_record *kino_impl_v1_next(kino_impl_v1_segment *segment, uint32_t count)
+{
+    return (kino_impl_v1_record *)(void *)((char *)segment->records + (uint64_t)count * 32);
+}
+
 /* `kind` has flags in its second byte. The clock is read last. */
 static inline uint64_t kino_impl_v1_begin(kino_impl_v1_site *site, uint64_t aux, uint32_t kind)
 {
@@ -209,7 +217,7 @@ static inline uint64_t kino_impl_v1_begin(kino_impl_v1_site *site, uint64_t aux,
     if (__builtin_expect(!segment, 0))
         return session ? kino_impl_v1_begin_slow(site, aux, kind) : 0;
     uint32_t count = segment->count;
-    kino_impl_v1_record *record = &segment->records[count];
+    kino_impl_v1_record *record = kino_impl_v1_next(segment, count);
     uint64_t span = segment->stamp << 48 | (uint64_t)(uintptr_t)record;
     kino_impl_v1_fill(record, kino_impl_v1_ticks(), 0,
                       kino_impl_v1_head(id, kind & 0xff, kind >> 8, 0), aux);
@@ -232,19 +240,55 @@ static inline void kino_impl_v1_end(uint64_t span)
         __atomic_store_n(&kino_impl_v1_record_of(span)->end, now, __ATOMIC_RELAXED);
 }
 
-/* The end of a span that the same thread began in this scope: nobody else takes its segment, so the
- * generation says enough. */
-static inline void kino_impl_v1_end_scope(uint64_t span)
+/* A span that ends in the scope in which it began, on the same thread: nobody else takes its
+ * segment, so that an unchanged stamp says enough, and nothing has to be packed into one number. */
+typedef struct kino_impl_v1_zone {
+    kino_impl_v1_segment *segment; /* NULL: `place` is a span of the slow functions, or 0 */
+    uint64_t stamp;
+    uint64_t place; /* address of the record */
+} kino_impl_v1_zone;
+
+static inline kino_impl_v1_zone kino_impl_v1_enter(kino_impl_v1_site *site)
 {
-    if (__builtin_expect(span == 0, 1))
+    uint32_t session = __atomic_load_n(&kino_impl_v1_active, __ATOMIC_RELAXED);
+    uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+    kino_impl_v1_zone zone = {kino_impl_v1_room(session, id, 1), 0, 0};
+    if (__builtin_expect(!zone.segment, 0)) {
+        if (session)
+            zone.place = kino_impl_v1_begin_slow(site, 0, KINO_IMPL_V1_SPAN);
+        return zone;
+    }
+    uint32_t count = zone.segment->count;
+    kino_impl_v1_record *record = kino_impl_v1_next(zone.segment, count);
+    zone.stamp = zone.segment->stamp;
+    zone.place = (uint64_t)(uintptr_t)record;
+    kino_impl_v1_fill(record, kino_impl_v1_ticks(), 0,
+                      kino_impl_v1_head(id, KINO_IMPL_V1_SPAN, 0, 0), 0);
+    __atomic_store_n(&zone.segment->count, count + 1, __ATOMIC_RELEASE);
+    return zone;
+}
+
+static inline uint64_t kino_impl_v1_span_of(const kino_impl_v1_zone *zone)
+{
+    return zone->segment ? zone->stamp << 48 | zone->place : zone->place;
+}
+
+/* For the cleanup attribute. */
+static inline void kino_impl_v1_leave(const kino_impl_v1_zone *zone)
+{
+    if (__builtin_expect(!zone->segment, 0)) {
+        if (zone->place)
+            kino_impl_v1_end(zone->place);
         return;
-    kino_impl_v1_segment *segment = kino_impl_v1_segment_of(span);
+    }
     uint64_t now = kino_impl_v1_ticks();
-    uint64_t stamp = __atomic_load_n(&segment->stamp, __ATOMIC_RELAXED);
-    if (__builtin_expect((uint16_t)stamp != span >> 48, 0))
-        kino_impl_v1_end_slow(span);
-    else
-        __atomic_store_n(&kino_impl_v1_record_of(span)->end, now, __ATOMIC_RELAXED);
+    if (__builtin_expect(__atomic_load_n(&zone->segment->stamp, __ATOMIC_RELAXED) != zone->stamp,
+                         0)) {
+        kino_impl_v1_end_slow(kino_impl_v1_span_of(zone));
+        return;
+    }
+    kino_impl_v1_record *record = (kino_impl_v1_record *)(uintptr_t)zone->place;
+    __atomic_store_n(&record->end, now, __ATOMIC_RELAXED);
 }
 
 /* Instants, counters, flow points. */
@@ -260,7 +304,7 @@ static inline void kino_impl_v1_point(kino_impl_v1_site *site, uint64_t value, u
         return;
     }
     uint32_t count = segment->count;
-    kino_impl_v1_fill(&segment->records[count], kino_impl_v1_ticks(), value,
+    kino_impl_v1_fill(kino_impl_v1_next(segment, count), kino_impl_v1_ticks(), value,
                       kino_impl_v1_head(id, kind & 0xff, kind >> 8, 0), aux);
     __atomic_store_n(&segment->count, count + 1, __ATOMIC_RELEASE);
 }
@@ -281,7 +325,7 @@ static inline void kino_impl_v1_arg_add(uint64_t span, kino_impl_v1_site *key, u
         return;
     }
     uint32_t count = segment->count;
-    kino_impl_v1_fill(&segment->records[count], 0, value,
+    kino_impl_v1_fill(kino_impl_v1_next(segment, count), 0, value,
                       kino_impl_v1_head(id, KINO_IMPL_V1_ARG, type, 0),
                       kino_impl_v1_reference(span, of));
     __atomic_store_n(&segment->count, count + 1, __ATOMIC_RELEASE);
@@ -292,12 +336,6 @@ static inline uint64_t kino_impl_v1_double_bits(double value)
     uint64_t bits;
     __builtin_memcpy(&bits, &value, sizeof bits);
     return bits;
-}
-
-/* For the cleanup attribute: the variable is a kino_span, one number. */
-static inline void kino_impl_v1_leave(const void *span)
-{
-    kino_impl_v1_end_scope(*(const uint64_t *)span);
 }
 
 #ifdef __cplusplus

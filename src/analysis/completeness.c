@@ -12,12 +12,14 @@
 
 typedef struct partial {
     KINO__VEC(kino__trace_check) traces;
+    kino__losses losses;
 } partial;
 
 static void deinit(void *value)
 {
     partial *p = value;
     kino__vec_deinit(&p->traces);
+    kino__vec_deinit(&p->losses);
 }
 
 static kino_status map(const kino__analysis *a, const kino__trace *trace, void *value,
@@ -26,14 +28,17 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     (void)a;
     partial *p = value;
     kino__trace_check *check = kino__vec_add(&p->traces);
-    return check ? kino__completeness_scan(trace, check, err) : kino__fail_nomem(err);
+    if (!check || !kino__completeness_losses(trace, &p->losses))
+        return kino__fail_nomem(err);
+    return kino__completeness_scan(trace, check, err);
 }
 
 static kino_status merge(const kino__analysis *a, void *into, void *from, kino_error *err)
 {
     (void)a;
     partial *p = into, *more = from;
-    if (!kino__vec_append(&p->traces, &more->traces))
+    if (!kino__vec_append(&p->traces, &more->traces) ||
+        !kino__vec_append(&p->losses, &more->losses))
         return kino__fail_nomem(err);
     return KINO_OK;
 }
@@ -69,6 +74,15 @@ static void pack_check(kino__pack *pack, kino__trace_check *check)
         pack_finding(pack, &check->findings[i]);
 }
 
+static void pack_loss(kino__pack *pack, kino__loss *loss)
+{
+    kino__pack_int(pack, &loss->trace);
+    kino__pack_int(pack, &loss->rank);
+    kino__pack_int(pack, &loss->tid);
+    kino__pack_int(pack, &loss->count);
+    kino__pack_u32(pack, &loss->reason);
+}
+
 static void pack(kino__pack *pack, void *value)
 {
     partial *p = value;
@@ -79,6 +93,7 @@ static void pack(kino__pack *pack, void *value)
         return;
     }
     KINO__PACK_VEC(pack, &p->traces, pack_check);
+    KINO__PACK_VEC(pack, &p->losses, pack_loss);
 }
 
 /* -- kinds: first those of the ledger, then those of completeness.def -- */
@@ -216,6 +231,8 @@ static const kino_table_info tables[] = {
      "nothing"},
     {"checks", "every check, also those that found nothing, and why some could not be made",
      check_columns, NULL, NULL},
+    {"recorder_losses", "what kino's recorder could not keep, by reason and thread",
+     kino__loss_columns, NULL, "nothing"},
     {0},
 };
 
@@ -543,6 +560,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     if (ok) {
         add_findings(r);
         add_checks(r);
+        kino__losses_fill(kino__analysis_table(result, 2), &r->p->losses, r->p->traces.count == 1);
         add_notes(r);
         hide_columns(r);
     }

@@ -58,6 +58,23 @@ typedef struct kino__trace_check {
     kino__finding findings[KINO__FINDING_COUNT];
 } kino__trace_check;
 
+/* What kino's recorder lost, for one reason. */
+typedef struct kino__loss {
+    int64_t trace, rank;
+    int64_t tid; /* KINO_NO_INT: of all threads */
+    int64_t count;
+    uint32_t reason;
+} kino__loss;
+typedef KINO__VEC(kino__loss) kino__losses;
+
+/* completeness_loss.c: what the trace says of it; false: memory is out. */
+bool kino__completeness_losses(const kino__trace *trace, kino__losses *out);
+/* The same into the findings, behind check of the profiler's own counts. */
+void kino__completeness_recorder(const kino__trace *trace, kino__finding *findings);
+/* The table of them. NULL: it is not wanted. */
+extern const kino_column kino__loss_columns[];
+void kino__losses_fill(kino__table *table, const kino__losses *losses, bool is_one_trace);
+
 /* All checks of one trace. */
 KINO_NODISCARD kino_status kino__completeness_scan(const kino__trace *trace, kino__trace_check *out,
                                                    kino_error *err);

@@ -503,6 +503,7 @@ kino_status kino__completeness_scan(const kino__trace *trace, kino__trace_check 
     check_durations(trace, f);
     check_pairs(trace, f);
     check_profiler(trace, f);
+    kino__completeness_recorder(trace, f);
     KINO_TRY(check_flows(trace, f, err));
     KINO_TRY(check_launches(trace, f, err));
     KINO_TRY(check_external(trace, &f[KINO__FINDING_EXTERNAL_ALONE], err));

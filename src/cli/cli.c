@@ -113,8 +113,9 @@ void kino__print_overview(kino__buffer *out)
 void kino__print_help(kino__buffer *out, const kino__command *command)
 {
     kino__option_set set = kino__command_options(command);
-    kino__buffer_printf(out, "usage: kino %s %s [options]\n\n%s\n", command->name,
-                        command->arguments, command->description);
+    kino__buffer_printf(out, "usage: kino %s%s%s [options]\n\n%s\n", command->name,
+                        command->arguments[0] ? " " : "", command->arguments,
+                        command->description);
     if (command->describe)
         command->describe(out);
     kino__buffer_add(out, KINO__STR("options:\n"));

@@ -370,6 +370,31 @@ static void add_missing(kino_result *result, const char *what, size_t missing, s
         kino__result_note(result, "%s not available: %s", what, why);
 }
 
+/* What kino's own recorder says of itself. */
+static void add_losses(const kino_run *run, kino_result *result)
+{
+    int64_t dropped = 0;
+    size_t died = 0, count = run->run.traces.count;
+    for (size_t i = 0; i < count; i++) {
+        kino_str loss = kino__trace_metadata(run->run.traces.items[i], "kino_loss");
+        static const char *const keys[] = {"buffer_full", "too_many_threads"};
+        for (size_t k = 0; k < COUNT(keys); k++) {
+            int64_t number = kino__args_int(loss, keys[k]);
+            if (number > 0 && __builtin_add_overflow(dropped, number, &dropped))
+                dropped = INT64_MAX;
+        }
+        died += kino__str_is(kino__args_find(loss, KINO__STR("ended_without_stop")), "true");
+    }
+    if (dropped)
+        kino__result_note(result,
+                          "the recorder had no room for %" PRId64 " events ('kino check' has them "
+                          "by thread)",
+                          dropped);
+    if (died)
+        kino__result_note(result, "%zu of %zu recordings ended with their process, without a stop",
+                          died, count);
+}
+
 static void add_notes(const kino_run *run, kino_result *result)
 {
     size_t count = run->run.traces.count, no_rank = 0, no_host = 0, no_clock = 0;
@@ -382,6 +407,7 @@ static void add_notes(const kino_run *run, kino_result *result)
     add_missing(result, "rank", no_rank, count, "no distributedInfo, and the file name has none");
     add_missing(result, "host", no_host, count, "no host_name");
     add_missing(result, "date", no_clock, count, "the clock does not count from the epoch");
+    add_losses(run, result);
 }
 
 kino_status kino_run_info(kino_run *run, kino_result **out, kino_error *err)

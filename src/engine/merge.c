@@ -146,8 +146,94 @@ static bool add_common(const kino__merge *m, kino__trace *made)
     return !made->base_ns || kino__trace_add_metadata(made, KINO__STR("baseTimeNanoseconds"), text);
 }
 
+/* -- parts of one process: what the first says counts, losses add up */
+
+enum { LOSSES_MAX = 64 };
+
+typedef struct loss {
+    kino_str key;
+    int64_t count;
+} loss;
+
+static size_t add_losses(kino_str text, loss *losses, size_t count)
+{
+    kino_str key, value;
+    int64_t number;
+    kino__args_iter it = kino__args_iter_start(text);
+    while (kino__args_iter_next(&it, &key, &value)) {
+        if (!kino__json_to_int(value, &number))
+            continue;
+        size_t at = 0;
+        while (at < count && !kino__str_equal(losses[at].key, key))
+            at++;
+        if (at == count && at < LOSSES_MAX)
+            losses[count++] = (loss){key, 0};
+        if (at < count && __builtin_add_overflow(losses[at].count, number, &losses[at].count))
+            losses[at].count = INT64_MAX;
+    }
+    return count;
+}
+
+/* All parts' counts in one object; what is no number is the first part's that has it. */
+static void sum_losses(const kino__merge *m, kino__buffer *out)
+{
+    loss losses[LOSSES_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < m->count; i++)
+        count = add_losses(kino__trace_metadata(m->sources[i].trace, "kino_loss"), losses, count);
+    kino__buffer_add(out, KINO__STR("{"));
+    for (size_t i = 0; i < count; i++)
+        kino__buffer_printf(out, "%s\"%.*s\": %" PRId64, i ? ", " : "",
+                            KINO__STR_ARG(losses[i].key), losses[i].count);
+    for (size_t i = 0; i < m->count; i++) {
+        kino_str key, value;
+        int64_t number;
+        kino__args_iter it =
+            kino__args_iter_start(kino__trace_metadata(m->sources[i].trace, "kino_loss"));
+        while (kino__args_iter_next(&it, &key, &value))
+            if (!kino__json_to_int(value, &number) &&
+                !kino__str_contains(kino__buffer_str(out), key))
+                kino__buffer_printf(out, "%s\"%.*s\": %.*s", out->size > 1 ? ", " : "",
+                                    KINO__STR_ARG(key), KINO__STR_ARG(value));
+    }
+    kino__buffer_add(out, KINO__STR("}"));
+}
+
+static bool has_key(const kino__trace *trace, kino_str key)
+{
+    for (size_t i = 0; i < trace->metadata.count; i++)
+        if (kino__str_equal(trace->metadata.items[i].key, key))
+            return true;
+    return false;
+}
+
+static kino_status add_one_process(const kino__merge *m, kino__trace *made, kino_error *err)
+{
+    kino__buffer losses = {0};
+    char base[KINO__DECIMAL_MAX];
+    kino_str text = {base, kino__format_int(made->base_ns, base)};
+    sum_losses(m, &losses);
+    bool ok = !losses.failed &&
+              (!made->base_ns ||
+               kino__trace_add_metadata(made, KINO__STR("baseTimeNanoseconds"), text)) &&
+              (losses.size <= 2 ||
+               kino__trace_add_metadata(made, KINO__STR("kino_loss"), kino__buffer_str(&losses)));
+    for (size_t i = 0; i < m->count; i++) {
+        const kino__trace *trace = m->sources[i].trace;
+        for (size_t k = 0; k < trace->metadata.count && ok; k++)
+            if (!has_key(made, trace->metadata.items[k].key) &&
+                !kino__str_is(trace->metadata.items[k].key, "baseTimeNanoseconds"))
+                ok = kino__trace_add_metadata(made, trace->metadata.items[k].key,
+                                              trace->metadata.items[k].value);
+    }
+    kino__buffer_deinit(&losses);
+    return ok ? KINO_OK : kino__fail_nomem(err);
+}
+
 static kino_status add_metadata(const kino__merge *m, kino__trace *made, kino_error *err)
 {
+    if (m->is_one_process)
+        return add_one_process(m, made, err);
     kino__buffer text = {0};
     kino__json json = {.out = &text};
     kino__json_begin_array(&json);
@@ -184,7 +270,7 @@ static void clear_facts(const kino__merge *m, kino__trace *made)
 {
     const kino_str none = {"", 0};
     made->is_array = false;
-    for (size_t i = 1; i < m->count; i++) {
+    for (size_t i = 1; i < m->count && !m->is_one_process; i++) {
         const kino__trace *trace = m->sources[i].trace;
         made->rank = KINO_NO_INT;
         made->worker = made->span = none;
@@ -195,16 +281,35 @@ static void clear_facts(const kino__merge *m, kino__trace *made)
     }
 }
 
+/* Which rows of a part are kept: all but its own window, which is not that of the whole. NULL when
+ * memory is out. */
+static const uint8_t *without_window(kino__merge *m, const kino__trace *trace)
+{
+    uint8_t *is_kept = kino__arena_alloc(&m->arena, (size_t)trace->event_count + 1);
+    for (uint32_t row = 0; is_kept && row < trace->event_count; row++)
+        is_kept[row] =
+            !kino__str_is(kino__trace_category_text(trace, trace->category[row]), "Trace");
+    return is_kept;
+}
+
 static kino_status merge_traces(kino__merge *m, const kino__run *run, kino__progress *progress,
                                 kino__trace **out, kino_error *err)
 {
     kino__derive_source *sources = calloc(m->count + 1, sizeof *sources);
     if (!sources)
         return kino__fail_nomem(err);
-    for (size_t i = 0; i < m->count; i++)
+    bool ok = true;
+    for (size_t i = 0; i < m->count; i++) {
         sources[i] = (kino__derive_source){.trace = m->sources[i].trace,
                                            .bind_offset = m->sources[i].bind_offset,
                                            .external_offset = m->sources[i].external_offset};
+        if (m->is_one_process && m->count > 1)
+            ok = ok && (sources[i].is_kept = without_window(m, m->sources[i].trace));
+    }
+    if (!ok) {
+        free(sources);
+        return kino__fail_nomem(err);
+    }
     kino__derive_rules rules = kino__merge_rules;
     rules.context = m;
     kino__derive derive = {
@@ -223,11 +328,13 @@ static kino_status merge_traces(kino__merge *m, const kino__run *run, kino__prog
     return st;
 }
 
-static kino_status merge_new(const kino__run *run, kino__merge **out, kino_error *err)
+static kino_status merge_new(const kino__run *run, bool is_one_process, kino__merge **out,
+                             kino_error *err)
 {
     kino__merge *m = *out = calloc(1, sizeof *m);
     if (!m)
         return kino__fail_nomem(err);
+    m->is_one_process = is_one_process;
     kino__arena_init(&m->arena, NULL);
     m->sources = calloc(run->traces.count + 1, sizeof *m->sources);
     if (!m->sources)
@@ -259,7 +366,7 @@ kino_status kino_run_merge(kino_run *run, const kino_merge_options *options, kin
     made->rules_free = merge_free;
     kino_status st = kino__run_prepare(run, KINO__COLUMN_ALL, err);
     if (st == KINO_OK)
-        st = merge_new(&run->run, &m, err);
+        st = merge_new(&run->run, given.is_one_process, &m, err);
     made->rules = m;
     if (st == KINO_OK)
         st = merge_traces(m, &run->run, &progress, &trace, err);

@@ -30,6 +30,7 @@ typedef struct kino__merge {
     kino__merge_source *sources;
     size_t count;
     kino__arena arena;
+    bool is_one_process; /* of kino_merge_options */
 } kino__merge;
 
 /* Chooses the pids and id offsets of all sources. */

@@ -74,7 +74,10 @@ static void add_pid(kino__merge *m, taken *t, size_t index, const kino__label *p
         return;
     kino__merge_pid entry = {.old = *pid, .now = *pid};
     bool is_odd = pid->kind == KINO__LABEL_NONE || pid->kind == KINO__LABEL_RAW;
-    if (pid->kind == KINO__LABEL_INT) {
+    if (m->is_one_process) {
+        if (pid->kind == KINO__LABEL_TEXT)
+            entry.text = kino__trace_string(source->trace, pid->text);
+    } else if (pid->kind == KINO__LABEL_INT) {
         entry.now.number = free_number(m, t, pid->number, index);
     } else if (pid->kind == KINO__LABEL_TEXT) {
         entry.text = free_text(m, t, kino__trace_string(source->trace, pid->text), source->title);

@@ -94,10 +94,13 @@ static bool change_title(const kino__merge_source *source, kino_str what, kino_s
 static bool merge_args(const void *context, uint32_t index, uint32_t row, kino_str text,
                        kino__buffer *out)
 {
-    const kino__merge_source *source = &((const kino__merge *)context)->sources[index];
+    const kino__merge *m = context;
+    const kino__merge_source *source = &m->sources[index];
     const kino__trace *trace = source->trace;
     if (trace->phase[row] != 'M')
         return change_ids(source, text, out);
+    if (m->is_one_process)
+        return false;
     kino_str name = kino__trace_string(trace, trace->name[row]);
     if (kino__str_is(name, "process_name"))
         return change_title(source, KINO__STR("name"), text, out);
@@ -110,8 +113,11 @@ static bool merge_string(const void *context, uint32_t index, kino__derive_use u
                          unsigned name_class, kino_str text, kino__buffer *out)
 {
     (void)name_class;
-    const kino__merge_source *source = &((const kino__merge *)context)->sources[index];
+    const kino__merge *m = context;
+    const kino__merge_source *source = &m->sources[index];
     if (use == KINO__DERIVE_PROCESS_NAME || use == KINO__DERIVE_PROCESS_LABELS) {
+        if (m->is_one_process)
+            return false;
         kino__buffer_printf(out, "%s: ", source->title);
         kino__buffer_add(out, text);
         return true;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "tracer/memory_limit.h"
 #include "tracer/process.h"
 
 enum {
@@ -203,9 +204,24 @@ static void fill_meta(kino__capture *c)
     c->anchors = (kino__ring_anchor *)(void *)(c->meta_map + meta->anchor_offset);
 }
 
+/* Memory above the limit of the control group would not fail, but end the program. */
+static kino_status check_memory(const kino__capture *c, const char *folder, kino_error *err)
+{
+    if (!kino__memory_is_folder(folder))
+        return KINO_OK;
+    uint64_t left = kino__memory_left("/proc/self/cgroup", "/sys/fs/cgroup");
+    if (c->budget < left)
+        return KINO_OK;
+    return kino__fail(err, KINO_LIMIT,
+                      "a budget of %llu bytes in '%s', but the memory limit of the process's "
+                      "control group leaves %llu",
+                      (unsigned long long)c->budget, folder, (unsigned long long)left);
+}
+
 static kino_status open_files(kino__capture *c, const char *folder, kino_error *err)
 {
     KINO_TRY(plan(c, err));
+    KINO_TRY(check_memory(c, base_folder(folder), err));
     KINO_TRY(make_folder(c, base_folder(folder), err));
     KINO_TRY(map_file(c, "meta", c->meta_bytes, &c->meta_map, err));
     KINO_TRY(map_file(c, "texts", c->texts_bytes, &c->texts, err));

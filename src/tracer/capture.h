@@ -23,10 +23,11 @@ typedef struct kino__capture {
     kino__ring_anchor *anchors; /* both banks */
     /* shared by the threads that record */
     uint32_t segment_count;
-    uint32_t next_segment;          /* atomic: the first that was never used */
-    uint32_t list_lock;             /* spin; guards the list */
-    uint32_t hungry;                /* atomic: flight recorder: threads that found no segment */
-    uint32_t free_first, free_last; /* segments of threads that have exited, oldest first; + 1 */
+    uint32_t next_segment;              /* atomic: the first that was never used */
+    uint32_t list_lock;                 /* spin; guards the list */
+    uint32_t hungry;                    /* atomic: flight recorder: threads that found no segment */
+    uint32_t free_first, free_last;     /* segments that may be taken, oldest first; + 1 */
+    uint32_t free_count;                /* of them; written under the lock */
     uint32_t slots[KINO__RING_THREADS]; /* atomic: 1 when the slot is taken */
     uint32_t next_slot;                 /* atomic */
     /* anchors: under the tracer's clock_lock */

@@ -112,6 +112,7 @@ static void *run(void *context)
     kino__control *k = context;
     for (;;) {
         int64_t deadline = kino__controller_run(&k->controller);
+        kino__control_report(k);
         struct timespec until = {(time_t)(deadline / 1000000000), (long)(deadline % 1000000000)};
         pthread_mutex_lock(&k->lock);
         if (k->ends) { /* whatever was left to do is done by now */
@@ -209,6 +210,8 @@ kino_status kino__control_request(kino__control *k, kino_str text, const char *l
         st = kino__controller_request(&k->controller, &config, origin, err);
     else
         kino__controller_refused(&k->controller, origin, err);
+    if (origin == KINO__ORIGIN_DAEMON)
+        kino__control_report_taken(k, text, st, err);
     kino__config_deinit(&config);
     return st;
 }
@@ -358,17 +361,17 @@ kino_status kino_logger_set(const kino_logger *logger, kino_error *err)
     return k ? kino__loggers_set(&k->loggers, logger, err) : missing(err);
 }
 
-static kino_status write_session(void *context, const char *path, kino_error *err)
-{
-    (void)context;
-    return kino_save(path, err);
-}
-
-kino_status kino__control_save(const char *url, kino_error *err)
+kino_status kino__control_save_check(const char *url, kino_error *err)
 {
     kino__control *k = kino__control_get();
     kino__error_clear(err);
-    if (!k)
-        return missing(err);
-    return kino__loggers_save(&k->loggers, url, write_session, NULL, err);
+    return k ? kino__loggers_check(&k->loggers, url, err) : missing(err);
+}
+
+kino_status kino__control_save(const char *url, kino__trace_writer write, void *context,
+                               kino_error *err)
+{
+    kino__control *k = kino__control_get();
+    kino__error_clear(err);
+    return k ? kino__loggers_save(&k->loggers, url, write, context, err) : missing(err);
 }

@@ -13,6 +13,13 @@
 #include "tracer/requests.h"
 #include "tracer/tracer.h"
 
+/* The request of Kino's daemon that it is told about. */
+typedef struct kino__control_request_report {
+    uint64_t request;         /* the daemon's number; 0: none */
+    uint64_t id;              /* the controller's */
+    kino__fabric_event event; /* the last that was said */
+} kino__control_request_report;
+
 typedef struct kino__control {
     kino__tracer *tracer;
     kino__controller controller;
@@ -26,6 +33,7 @@ typedef struct kino__control {
     pthread_t thread;
     char *warnings; /* of the last text, or NULL */
     size_t warning_count;
+    kino__control_request_report report;
     pthread_mutex_t listen_lock; /* of requests; held while they start and stop */
     bool is_listening;
     kino__requests requests;
@@ -41,12 +49,21 @@ void kino__control_step(kino__tracer *t, uint64_t number);
 /* kino_prepare by the program: whatever a request has prepared or collects gives way to it. */
 void kino__control_yield(kino__tracer *t);
 
-/* kino_save to a URL that is not of file://. */
-kino_status kino__control_save(const char *url, kino_error *err);
+/* To a URL that is not of file://; `write` makes the file that its logger gets. */
+KINO_NODISCARD kino_status kino__control_save(const char *url, kino__trace_writer write,
+                                              void *context, kino_error *err);
+/* Has it a logger? */
+KINO_NODISCARD kino_status kino__control_save_check(const char *url, kino_error *err);
 
 /* Reads a text and hands it to the controller. `label` names it in messages. */
 kino_status kino__control_request(kino__control *k, kino_str text, const char *label,
                                   kino__origin origin, kino_error *err);
+
+/* control_report.c: the daemon is told that a text of its was taken or refused (by the thread that
+ * listens), and how it goes on (by the controller's). */
+void kino__control_report_taken(kino__control *k, kino_str text, kino_status status,
+                                const kino_error *err);
+void kino__control_report(kino__control *k);
 
 /* control_session.c: what the controller does to sessions. */
 kino__controller_ops kino__control_ops(kino__control *k);

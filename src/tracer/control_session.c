@@ -79,6 +79,11 @@ static kino_status prepare_session(kino__control *k, const kino__config *config,
     options.trace_id = config->trace_id[0] ? config->trace_id : NULL;
     kino__devices_select(k->tracer,
                          config->has_activity_types ? config->activity_types : UINT32_MAX);
+    bool has_buffers = config->gpu_buffer_mb > 0 && config->gpu_buffer_mb < UINT32_MAX;
+    bool has_counters = config->cupti_pm_device >= 0 && config->cupti_pm_device < INT32_MAX;
+    kino__devices_configure(k->tracer, has_buffers ? (uint32_t)config->gpu_buffer_mb : 0,
+                            has_counters ? (int32_t)config->cupti_pm_device : -1,
+                            config->cupti_pm_metrics);
     KINO_TRY(kino_prepare(&options, err));
     pthread_mutex_lock(&k->tracer->lock);
     k->session = k->tracer->session_count;
@@ -94,6 +99,7 @@ static void give_up(kino__control *k)
         kino_discard();
     k->session = 0;
     kino__devices_select(k->tracer, UINT32_MAX);
+    kino__devices_configure(k->tracer, 0, -1, NULL);
 }
 
 static kino_status op_prepare(void *context, const kino__config *config, kino_error *err)

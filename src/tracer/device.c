@@ -20,6 +20,7 @@ static void init_locks(kino__devices *all)
     pthread_mutex_init(&all->lock, &recursive);
     pthread_mutexattr_destroy(&recursive);
     pthread_mutex_init(&all->clock_lock, NULL);
+    pthread_mutex_init(&all->add_lock, NULL);
 }
 
 static kino__devices *find(const kino__tracer *t)
@@ -38,6 +39,7 @@ kino__devices *kino__devices_get(kino__tracer *t)
     init_locks(all);
     all->phase = KINO_DEVICE_IDLE;
     all->kinds = UINT32_MAX;
+    all->counters_device = -1;
     all->pid = getpid();
     kino__devices_anchor(all, kino__clock_choose());
     void *other = NULL;
@@ -61,11 +63,14 @@ static void exclude(kino__backend *b, const char *what, const kino_error *err)
 
 static void prepare_backend(kino__devices *all, kino__backend *b)
 {
-    kino_device_request request = {sizeof request, all->kinds & b->def.kinds};
+    kino_device_request request = {sizeof request, all->kinds & b->def.kinds, all->buffer_mb,
+                                   all->counters_device, all->counters[0] ? all->counters : NULL};
     kino_error err = {0};
     if (b->phase != KINO_DEVICE_IDLE || b->is_excluded)
         return;
     b->error[0] = '\0';
+    if (b->sessions++ > 0) /* what the entry had to say is of the first one */
+        __atomic_store_n(&b->problem_state, KINO__PROBLEM_NONE, __ATOMIC_RELAXED);
     __atomic_store_n(&b->activities, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&b->lost, 0, __ATOMIC_RELAXED);
     if (!request.kinds)
@@ -122,6 +127,13 @@ static void stop_backend(kino__backend *b, uint64_t deadline_ns)
 
 /* -- what the trace says of them */
 
+static const char *error_of(const kino__backend *b)
+{
+    if (!b->error[0] && __atomic_load_n(&b->problem_state, __ATOMIC_ACQUIRE) == KINO__PROBLEM_SAID)
+        return b->problem;
+    return b->error;
+}
+
 static void write_backend(kino__json *json, const kino__devices *all, const kino__backend *b)
 {
     kino__json_begin_object(json);
@@ -143,9 +155,9 @@ static void write_backend(kino__json *json, const kino__devices *all, const kino
         kino__json_key(json, "lost");
         kino__json_uint(json, __atomic_load_n(&b->lost, __ATOMIC_RELAXED));
     }
-    if (b->error[0]) {
+    if (error_of(b)[0]) {
         kino__json_key(json, "error");
-        kino__json_string(json, kino__str_from(b->error));
+        kino__json_string(json, kino__str_from(error_of(b)));
     }
     kino__json_end_object(json);
 }
@@ -182,6 +194,7 @@ void kino__devices_prepare(kino__tracer *t)
         all->has_loaded = true;
         kino__devices_load(all, list);
     }
+    kino__devices_look(all);
     all->phase = KINO_DEVICE_PREPARED;
     for (size_t i = 0; i < all->backend_count; i++) {
         stop_backend(all->backends[i], 0); /* of a session that was prepared and given up */
@@ -267,6 +280,22 @@ void kino__devices_select(kino__tracer *t, uint32_t kinds)
     pthread_mutex_unlock(&all->lock);
 }
 
+void kino__devices_configure(kino__tracer *t, uint32_t buffer_mb, int32_t device,
+                             const char *counters)
+{
+    kino__devices *all = kino__devices_get(t);
+    if (!all)
+        return;
+    pthread_mutex_lock(&all->lock);
+    all->buffer_mb = buffer_mb;
+    all->counters_device = device;
+    size_t size = counters ? strnlen(counters, sizeof all->counters - 1) : 0;
+    if (size)
+        memcpy(all->counters, counters, size);
+    all->counters[size] = '\0';
+    pthread_mutex_unlock(&all->lock);
+}
+
 /* -- public */
 
 /* What a backend of this name is, or NULL. */
@@ -276,6 +305,17 @@ static kino__backend *find_backend(const kino__devices *all, const char *name)
         if (strcmp(all->backends[i]->name, name) == 0)
             return all->backends[i];
     return NULL;
+}
+
+/* Those that are new take part in what is going on. The lock is held. */
+static void join_all(kino__devices *all)
+{
+    for (size_t i = 0; i < all->backend_count; i++) {
+        if (all->phase != KINO_DEVICE_IDLE)
+            prepare_backend(all, all->backends[i]);
+        if (all->phase == KINO_DEVICE_RECORDING)
+            start_backend(all->backends[i]);
+    }
 }
 
 /* The lock is held. */
@@ -288,12 +328,7 @@ static kino_status add_backend(kino__devices *all, const char *name, kino_device
     if (b)
         return KINO_OK;
     KINO_TRY(kino__devices_add(all, name, entry, err));
-    for (size_t i = 0; i < all->backend_count; i++) { /* it takes part in what is going on */
-        if (all->phase != KINO_DEVICE_IDLE)
-            prepare_backend(all, all->backends[i]);
-        if (all->phase == KINO_DEVICE_RECORDING)
-            start_backend(all->backends[i]);
-    }
+    join_all(all);
     return KINO_OK;
 }
 
@@ -314,6 +349,20 @@ kino_status kino_device_register(const char *name, kino_device_entry entry, kino
     return st;
 }
 
+void kino_device_look(void)
+{
+    kino__tracer *t = kino__tracer_get();
+    kino__devices *all = t ? kino__devices_get(t) : NULL;
+    if (!all)
+        return;
+    pthread_mutex_lock(&all->lock);
+    if (all->phase != KINO_DEVICE_IDLE) { /* else the next session looks */
+        kino__devices_look(all);
+        join_all(all);
+    }
+    pthread_mutex_unlock(&all->lock);
+}
+
 kino_status kino_device_get(size_t index, kino_device_state *out)
 {
     kino_device_state state = {.size = out ? out->size : 0};
@@ -330,7 +379,7 @@ kino_status kino_device_get(size_t index, kino_device_state *out)
         state.phase = b->phase;
         memcpy(state.name, b->name, sizeof state.name);
         memcpy(state.version, b->version, sizeof state.version);
-        memcpy(state.error, b->error, sizeof state.error);
+        memcpy(state.error, error_of(b), sizeof state.error);
         for (uint32_t i = 0; i < all->device_count; i++)
             state.devices += all->devices[i]->backend == b;
         state.activities = __atomic_load_n(&b->activities, __ATOMIC_RELAXED);

@@ -1,4 +1,5 @@
-/* device_load.c - adding backends: plug-ins of KINO_PLUGINS and those that register themselves.
+/* device_load.c - adding backends: those of backends.def, plug-ins of KINO_PLUGINS and those that
+ * register themselves.
  *
  * Plug-ins are other people's code: everything that can be checked is, and a plug-in that is not
  * usable becomes an entry with the reason, so that trace and program can say it. Plug-ins are never
@@ -12,6 +13,20 @@
 #include "tracer/device.h"
 
 enum { PATH_MAX_BYTES = 4096 };
+
+#define BACKEND(name)                                                                              \
+    const kino_device_backend *kino__##name##_entry(const kino_device_host *host, kino_error *err);
+#include "tracer/backend/backends.def"
+#undef BACKEND
+
+static const struct {
+    const char *name;
+    kino_device_entry entry;
+} built_in[] = {
+#define BACKEND(name) {#name, kino__##name##_entry},
+#include "tracer/backend/backends.def"
+#undef BACKEND
+};
 
 static void copy_text(char *out, size_t size, const char *text)
 {
@@ -54,6 +69,8 @@ static kino_status open_backend(kino__devices *all, kino__backend *b, kino_devic
     kino_error reason = {0};
     const kino_device_backend *def = entry(&b->host, &reason);
     reason.message[sizeof reason.message - 1] = '\0';
+    if (!def && b->is_built_in)
+        return kino__fail(err, reason.code ? reason.code : KINO_UNAVAILABLE, "%s", reason.message);
     if (!def)
         return kino__fail(err, KINO_UNAVAILABLE, "it declined: %s",
                           reason.message[0] ? reason.message : "no reason given");
@@ -64,6 +81,21 @@ static kino_status open_backend(kino__devices *all, kino__backend *b, kino_devic
         return kino__fail(err, st, "no device: %s",
                           reason.message[0] ? reason.message : kino_status_text(st));
     return KINO_OK;
+}
+
+/* `b` is in the list; its part of the error is said, or everything is in order. */
+static kino_status finish_add(kino__devices *all, kino__backend *b, const char *label,
+                              kino_status st, const kino_error *reason, kino_error *err)
+{
+    if (st == KINO_OK) {
+        b->phase = KINO_DEVICE_IDLE;
+        if (b->def.push && b->def.pop)
+            kino__external_add(all, b);
+        return st;
+    }
+    copy_text(b->name, sizeof b->name, label);
+    copy_text(b->error, sizeof b->error, reason->message);
+    return kino__fail(err, st, "'%s': %s", label, reason->message);
 }
 
 kino_status kino__devices_add(kino__devices *all, const char *label, kino_device_entry entry,
@@ -84,14 +116,48 @@ kino_status kino__devices_add(kino__devices *all, const char *label, kino_device
     kino_status st = entry ? open_backend(all, b, entry, &reason) : KINO_UNAVAILABLE;
     if (!entry && err) /* the caller's reason */
         reason = *err;
-    if (st == KINO_OK) {
-        b->phase = KINO_DEVICE_IDLE;
-    } else {
-        copy_text(b->name, sizeof b->name, label);
-        copy_text(b->error, sizeof b->error, reason.message);
-        (void)kino__fail(err, st, "'%s': %s", label, reason.message);
+    return finish_add(all, b, label, st, &reason, err);
+}
+
+static bool is_known(const kino__devices *all, const char *name)
+{
+    for (size_t i = 0; i < all->backend_count; i++)
+        if (strcmp(all->backends[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* One whose runtime is not here leaves no trace: the struct waits for the next time, because the
+ * entry may have kept its address. */
+static void add_built_in(kino__devices *all, size_t number)
+{
+    kino_error reason = {0};
+    if (all->backend_count == KINO__DEVICE_BACKENDS)
+        return;
+    kino__backend *b = all->spare[number] ? all->spare[number] : calloc(1, sizeof *b);
+    if (!b)
+        return;
+    all->spare[number] = NULL;
+    all->backends[all->backend_count++] = b;
+    b->all = all;
+    b->is_built_in = true;
+    b->phase = KINO_DEVICE_FAILED;
+    copy_text(b->name, sizeof b->name, built_in[number].name);
+    kino__device_host_init(b);
+    kino_status st = open_backend(all, b, built_in[number].entry, &reason);
+    if (st == KINO_NOT_FOUND && all->backends[all->backend_count - 1] == b) {
+        all->backends[--all->backend_count] = NULL;
+        all->spare[number] = b;
+        return;
     }
-    return st;
+    (void)finish_add(all, b, built_in[number].name, st, &reason, NULL);
+}
+
+void kino__devices_look(kino__devices *all)
+{
+    for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
+        if (!is_known(all, built_in[i].name))
+            add_built_in(all, i);
 }
 
 static kino_device_entry find_entry(const char *path, kino_error *err)

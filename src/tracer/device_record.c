@@ -215,7 +215,7 @@ static uint32_t add_device(const kino_device_host *host, const kino_device_info 
     d->backend = b;
     d->clock_kind = info->clock;
     pthread_mutex_init(&d->lock, NULL);
-    pthread_mutex_lock(&all->lock);
+    pthread_mutex_lock(&all->add_lock); /* not the registry's: a stop that waits for us holds it */
     if (all->device_count < KINO__DEVICES && info->clock <= KINO_DEVICE_CLOCK_REAL) {
         kino__buffer text = {0};
         number = all->device_count;
@@ -231,7 +231,7 @@ static uint32_t add_device(const kino_device_host *host, const kino_device_info 
     } else {
         free(d);
     }
-    pthread_mutex_unlock(&all->lock);
+    pthread_mutex_unlock(&all->add_lock);
     return number;
 }
 
@@ -254,7 +254,8 @@ static void lost(const kino_device_host *host, uint64_t count)
 
 static bool is_text(const kino_device_arg *arg)
 {
-    return arg->type == KINO_DEVICE_ARG_TEXT || arg->type == KINO_DEVICE_ARG_JSON;
+    return arg->type == KINO_DEVICE_ARG_TEXT || arg->type == KINO_DEVICE_ARG_JSON ||
+           arg->type == KINO_DEVICE_ARG_OBJECT;
 }
 
 static size_t text_size(const kino_device_arg *arg)
@@ -314,7 +315,7 @@ static void write_activity(kino__activity *a, const kino_device_arg *args, uint3
     uint32_t first = segment->count, at = first + 2;
     uint64_t span = segment->stamp << 48 | (uint64_t)(uintptr_t)&segment->records[first];
     uint64_t reference = kino_impl_v1_reference(span, segment);
-    if (a->tid == 0 && !(a->flags & KINO__ACTIVITY_ON_DEVICE))
+    if (a->tid == 0 && !(a->flags & (KINO__ACTIVITY_ON_DEVICE | KINO__ACTIVITY_ROW_OVERHEAD)))
         a->tid = segment->tid;
     fill_activity(&segment->records[first], a);
     for (uint32_t i = 0; i < count; i++)
@@ -324,14 +325,14 @@ static void write_activity(kino__activity *a, const kino_device_arg *args, uint3
 
 static bool is_arg(const kino_device_arg *arg)
 {
-    return arg->type >= KINO_DEVICE_ARG_INT && arg->type <= KINO_DEVICE_ARG_JSON &&
-           arg->type != KINO_IMPL_V1_ARG_BOOL;
+    return (arg->type >= KINO_DEVICE_ARG_INT && arg->type <= KINO_DEVICE_ARG_JSON &&
+            arg->type != KINO_IMPL_V1_ARG_BOOL) ||
+           arg->type == KINO_DEVICE_ARG_MEMBERS || arg->type == KINO_DEVICE_ARG_OBJECT;
 }
 
 static bool is_valid(const kino_device_activity *given)
 {
-    if (given->size < sizeof *given || !given->name || !given->start || given->end < given->start ||
-        given->arg_count > ARGS_MAX)
+    if (!given->name || !given->start || given->end < given->start || given->arg_count > ARGS_MAX)
         return false;
     for (uint32_t i = 0; i < given->arg_count; i++)
         if (!is_arg(&given->args[i]))
@@ -339,29 +340,60 @@ static bool is_valid(const kino_device_activity *given)
     return true;
 }
 
+/* The row of an activity, and what else its flags say. */
+static void place_activity(const kino__backend *b, const kino_device_activity *given,
+                           kino__activity *a)
+{
+    enum { SYNC_ROW = 1000000, WHOLE_ROW = 1, OVERHEAD_PID = -1 }; /* Kineto's */
+    bool on_host = given->device == KINO_DEVICE_HOST, starts = on_host;
+    a->pid = on_host ? __atomic_load_n(&b->all->pid, __ATOMIC_RELAXED) : given->device;
+    a->tid = (int64_t)given->stream;
+    a->flags = on_host ? 0 : KINO__ACTIVITY_ON_DEVICE;
+    if (on_host && given->flags & KINO_DEVICE_ROW_OVERHEAD) {
+        a->pid = OVERHEAD_PID;
+        a->flags |= KINO__ACTIVITY_ROW_OVERHEAD;
+    } else if (!on_host && given->flags & KINO_DEVICE_ROW_SYNC) {
+        a->tid += SYNC_ROW;
+        a->flags |= KINO__ACTIVITY_ROW_SYNC;
+    } else if (!on_host && given->flags & KINO_DEVICE_ROW_WHOLE) {
+        a->tid = WHOLE_ROW;
+        a->flags |= KINO__ACTIVITY_ROW_WHOLE;
+    }
+    if (given->flags & KINO_DEVICE_ARGS_WHOLE)
+        a->flags |= KINO__ACTIVITY_ARGS_WHOLE;
+    if (given->flags & KINO_DEVICE_FLOW_END)
+        starts = false;
+    if (a->correlation && !(given->flags & KINO_DEVICE_NO_FLOW))
+        a->flags |= starts ? KINO__ACTIVITY_FLOW_START : KINO__ACTIVITY_FLOW_END;
+}
+
 static void activity(const kino_device_host *host, const kino_device_activity *given)
 {
     kino__backend *b = backend_of(host);
+    kino_device_activity full = {0}; /* what the backend does not know is 0 */
     if (!kino_is_recording())
         return;
-    bool on_host = given->device == KINO_DEVICE_HOST;
-    kino__activity a = {
-        .text = given->name,
-        .clock = KINO__ACTIVITY_TICKS,
-        .start = given->start,
-        .end = given->end,
-        .correlation = given->correlation,
-        .pid = on_host ? __atomic_load_n(&b->all->pid, __ATOMIC_RELAXED) : given->device,
-        .tid = (int64_t)given->stream,
-        .flags = on_host ? 0 : KINO__ACTIVITY_ON_DEVICE,
-    };
-    if (!is_valid(given) || (!on_host && !convert(b, given->device, &a))) {
+    if (given->size < offsetof(kino_device_activity, external)) {
         lost(host, 1);
         return;
     }
-    if (a.correlation)
-        a.flags |= on_host ? KINO__ACTIVITY_FLOW_START : KINO__ACTIVITY_FLOW_END;
-    write_activity(&a, given->args, given->arg_count);
+    memcpy(&full, given, given->size < sizeof full ? given->size : sizeof full);
+    kino__activity a = {
+        .text = full.name,
+        .clock = KINO__ACTIVITY_TICKS,
+        .start = full.start,
+        .end = full.end,
+        .correlation = full.correlation,
+        .external = full.external,
+    };
+    bool has_clock = full.device != KINO_DEVICE_HOST || full.flags & KINO_DEVICE_CLOCK_OF;
+    uint32_t clock_of = full.device != KINO_DEVICE_HOST ? full.device : full.clock_of;
+    if (!is_valid(&full) || (has_clock && !convert(b, clock_of, &a))) {
+        lost(host, 1);
+        return;
+    }
+    place_activity(b, &full, &a);
+    write_activity(&a, full.args, full.arg_count);
     __atomic_fetch_add(&b->activities, 1, __ATOMIC_RELAXED);
 }
 
@@ -415,28 +447,83 @@ static void call_arg(const kino_device_host *host, uint64_t call, const kino_dev
 
 /* -- the rest */
 
+/* A device's time as ticks, which is all that points in time have; 0: it is not known. */
+static uint64_t device_ticks(kino__backend *b, uint32_t device, uint64_t time)
+{
+    kino__activity a = {.start = time, .end = time};
+    if (!time || !convert(b, device, &a))
+        return 0;
+    int64_t raw_ns = (int64_t)a.start;
+    if (a.clock == KINO__ACTIVITY_REAL_NS) /* by the last anchor */
+        raw_ns += b->all->last.raw_ns - b->all->last.real_ns;
+    return ns_to_stamp(b->all, raw_ns);
+}
+
 static void counter(const kino_device_host *host, uint32_t device, uint32_t text, uint64_t time,
                     double value)
 {
     kino__backend *b = backend_of(host);
-    kino__activity a = {.start = time, .end = time};
     if (!kino_is_recording())
         return;
-    if (!text || !convert(b, device, &a)) {
+    uint64_t ticks = text ? device_ticks(b, device, time) : 0;
+    if (!ticks) {
         lost(host, 1);
         return;
     }
-    int64_t raw_ns = (int64_t)a.start;
-    if (a.clock == KINO__ACTIVITY_REAL_NS) /* counters have ticks only: by the last anchor */
-        raw_ns += b->all->last.raw_ns - b->all->last.real_ns;
     kino_impl_v1_segment *segment = find_room(1);
     if (!segment)
         return;
     uint32_t count = segment->count;
-    kino_impl_v1_fill(
-        &segment->records[count], ns_to_stamp(b->all, raw_ns), kino_impl_v1_double_bits(value),
-        kino_impl_v1_head(text, KINO_IMPL_V1_COUNTER, KINO_IMPL_V1_FLAG_DOUBLE, 0), 0);
+    kino_impl_v1_fill(&segment->records[count], ticks, kino_impl_v1_double_bits(value),
+                      kino_impl_v1_head(text, KINO_IMPL_V1_COUNTER,
+                                        KINO_IMPL_V1_FLAG_DOUBLE | KINO__COUNTER_OF_DEVICE, 0),
+                      device);
     __atomic_store_n(&segment->count, count + 1, __ATOMIC_RELEASE);
+}
+
+static void memory(const kino_device_host *host, const kino_device_memory *event)
+{
+    static kino_impl_v1_site site = {"[memory]", "cpu_instant_event", __FILE__, __func__, 0, 0};
+    kino__backend *b = backend_of(host);
+    if (!kino_is_recording() || event->size < sizeof *event)
+        return;
+    uint64_t ticks = device_ticks(b, event->device, event->time);
+    uint32_t text = kino_text(site.name, site.category);
+    if (!ticks) {
+        lost(host, 1);
+        return;
+    }
+    kino__ring_memory more = {event->address, KINO_NO_INT, KINO_NO_INT, event->device_type,
+                              event->device_type == 0 ? -1 : (int32_t)event->device};
+    uint64_t words[4];
+    memcpy(words, &more, sizeof words);
+    kino_impl_v1_segment *segment = find_room(3);
+    if (!segment)
+        return;
+    uint32_t count = segment->count;
+    kino_impl_v1_record *at = &segment->records[count];
+    kino_impl_v1_fill(at + 1, words[0], words[1], words[2], words[3]);
+    kino_impl_v1_fill(at + 2, event->thread ? event->thread : segment->tid, 0, 0, 0);
+    kino_impl_v1_fill(at, ticks, (uint64_t)event->bytes,
+                      kino_impl_v1_head(text ? text : KINO__TEXT_LOST, KINO_IMPL_V1_MEMORY,
+                                        KINO__MEMORY_OF_THREAD, 2),
+                      0);
+    __atomic_store_n(&segment->count, count + 3, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&b->activities, 1, __ATOMIC_RELAXED);
+}
+
+/* Without the registry's lock: a stop holds it, and may wait for the thread that says this. */
+static void problem(const kino_device_host *host, const char *text)
+{
+    kino__backend *b = backend_of(host);
+    uint32_t state = KINO__PROBLEM_NONE;
+    if (!text || !__atomic_compare_exchange_n(&b->problem_state, &state, KINO__PROBLEM_WRITING,
+                                              false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        return;
+    size_t size = strnlen(text, sizeof b->problem - 1);
+    memcpy(b->problem, text, size);
+    b->problem[size] = '\0';
+    __atomic_store_n(&b->problem_state, KINO__PROBLEM_SAID, __ATOMIC_RELEASE); /* device.c */
 }
 
 static kino_status metadata(const kino_device_host *host, const char *key_text, const char *json,
@@ -466,5 +553,7 @@ void kino__device_host_init(kino__backend *b)
         .clock_bound = clock_bound,
         .lost = lost,
         .metadata = metadata,
+        .problem = problem,
+        .memory = memory,
     };
 }

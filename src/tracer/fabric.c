@@ -60,7 +60,8 @@ static kino_status make_name(char *out, size_t size, kino_error *err)
     unsigned char r[16];
     if (getrandom(r, sizeof r, GRND_NONBLOCK) != (ssize_t)sizeof r)
         return kino__fail_errno(err, errno, "cannot make a name for the daemon's socket");
-    r[6] = (unsigned char)((r[6] & 0x0f) | 0x40); /* a UUID of version 4 */
+    /* A UUID of version 8, where Kineto's is of 4: so the daemon knows libkino. */
+    r[6] = (unsigned char)((r[6] & 0x0f) | 0x80);
     r[8] = (unsigned char)((r[8] & 0x3f) | 0x80);
     (void)snprintf(out, size,
                    "%s%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
@@ -134,6 +135,17 @@ kino_status kino__fabric_send(kino__fabric_client *c, bool accepts, kino_error *
     c->counts.unsent++;
     (void)kino__fail_errno(err, errno, "the daemon cannot be asked");
     return KINO_UNAVAILABLE;
+}
+
+void kino__fabric_send_report(const kino__fabric_client *c, const kino__fabric_report *report)
+{
+    unsigned char datagram[KINO__FABRIC_HEADER_BYTES + KINO__FABRIC_REPORT_BYTES + 1100];
+    kino__fabric_report cut = *report;
+    if (cut.text.size > 1100)
+        cut.text.size = 1100;
+    size_t size = kino__fabric_put_report(&cut, datagram, sizeof datagram);
+    (void)sendto(c->fd, datagram, size, MSG_DONTWAIT | MSG_NOSIGNAL,
+                 (const struct sockaddr *)&c->daemon.name, c->daemon.size);
 }
 
 /* The user who sent it, as the kernel says; -1: it does not. */

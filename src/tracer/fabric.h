@@ -45,6 +45,9 @@ void kino__fabric_close(kino__fabric_client *client);
  * not listen, or has not read what it was sent before. */
 kino_status kino__fabric_send(kino__fabric_client *client, bool accepts, kino_error *err);
 
+/* Tells Kino's daemon about a request of its; no answer comes. It may be lost. */
+void kino__fabric_send_report(const kino__fabric_client *client, const kino__fabric_report *report);
+
 /* Takes the next datagram. KINO_OK: *text is in `buffer`, empty when there is nothing to do;
  * KINO_NOT_FOUND: there is none; KINO_FORMAT: it was dropped, and why. */
 kino_status kino__fabric_receive(kino__fabric_client *client, void *buffer, size_t size,

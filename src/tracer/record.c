@@ -2,6 +2,8 @@
  * fail: what cannot be recorded is dropped and counted (ring.c). */
 #include <string.h>
 
+#include <kino/record_function.h>
+
 #include "tracer/activity.h"
 #include "tracer/clock.h"
 #include "tracer/ring.h"
@@ -253,9 +255,9 @@ void kino_arg_json(kino_span span, const char *key, const char *json)
 
 void kino_set_sequence(kino_span span, int64_t sequence, uint64_t forward_thread)
 {
-    if (span.id)
-        add_arg(span.id, 0, forward_thread, (uint64_t)sequence, KINO_IMPL_V1_ARG_SEQUENCE,
-                no_payload);
+    if (span.id) /* with the thread's own logical number: forward functions are found by that */
+        add_arg(span.id, (uint32_t)kino_record_thread(), forward_thread, (uint64_t)sequence,
+                KINO_IMPL_V1_ARG_SEQUENCE, no_payload);
 }
 
 void kino_arg_input(kino_span span, const kino_input *input)

@@ -11,10 +11,10 @@
  *      └─ thread ─ thread ─ thread                           lock: spin
  *           ├─ locals: entry, ...
  *           ├─ table:  globals, then locals; countdowns of samples
- *           └─ word:   a bit per scope, in a thread-local variable: what the fast path tests
+ *           └─ selves: a bit per scope, in a thread-local variable: what the fast path tests
  *
- * Ranks: registry, then one thread. No callback is ever called with a lock held. Each copy of the
- * library in a process has a registry of its own. */
+ * Ranks: registry, then one thread. No callback is ever called with a lock held. Copies of the
+ * library share the registry and its threads; each has its own thread-local variable. */
 #ifndef KINO__TRACER_RECORD_FUNCTION_INTERNAL_H
 #define KINO__TRACER_RECORD_FUNCTION_INTERNAL_H
 
@@ -52,8 +52,9 @@ typedef struct kino__record_thread {
     kino__record_list locals; /* registry's lock; changed by the thread only, so it may read them */
     uint32_t lock;            /* spin; for all up to the line */
     bool is_enabled;          /* changed by the thread only, so it may read it */
-    uint32_t *word;           /* in its thread-local variable */
-    uint32_t scopes;          /* of the rows */
+    kino_impl_v1_record_thread *selves[KINO__TRACER_COPIES]; /* its thread-local variables */
+    uint32_t self_count;
+    uint32_t scopes; /* of the rows */
     uint32_t row_count;
     kino__record_row rows[KINO__RECORD_ROWS];
     uint32_t countdown[KINO_SCOPE_COUNT]; /* smallest tries; 0: nothing is sampled */
@@ -66,6 +67,7 @@ typedef struct kino__record_thread {
 } kino__record_thread;
 
 typedef struct kino__record_registry {
+    pthread_key_t key; /* whose value is the kino__record_thread */
     pthread_mutex_t lock;
     kino__record_list globals;    /* lock */
     kino__record_thread *threads; /* lock */
@@ -79,7 +81,7 @@ typedef struct kino__record_registry {
     uint64_t spans_handle;           /* lock; 0: not added */
 } kino__record_registry;
 
-/* This copy's, or NULL when the tracer belongs to a copy of another layout. */
+/* The process's, or NULL when the tracer belongs to a copy of another layout. */
 kino__record_registry *kino__record_registry_get(void);
 /* The calling thread's, made when it is needed; NULL when memory is out. */
 kino__record_thread *kino__record_thread_get(void);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "tracer/record_function_internal.h"
 
+/* One registry for the process: NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables) */
 /* All bits set: the thread has not joined, and the first function that it opens makes it join. */
 __thread kino_impl_v1_record_thread kino_impl_v1_record_self
     __attribute__((tls_model("initial-exec"))) = {UINT32_MAX, 0, NULL};
@@ -15,8 +16,8 @@ __thread kino_impl_v1_record_thread kino_impl_v1_record_self
 static kino__record_registry own = {.lock = PTHREAD_MUTEX_INITIALIZER,
                                     .spans = KINO_RECORD_SPANS_INIT};
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t exit_key;
-static kino__record_registry *shared; /* set by `once`; NULL: none */
+static kino__record_registry *shared; /* the first copy's; set by `once`; NULL: none */
+/* NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables) */
 
 /* -- locks */
 
@@ -101,7 +102,8 @@ kino__record_entry *kino__record_cut_out(kino__record_list *list, uint64_t handl
 void kino__record_publish(kino__record_thread *thread)
 {
     uint32_t scopes = thread->is_enabled ? thread->scopes : 0;
-    __atomic_store_n(thread->word, scopes, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < thread->self_count; i++)
+        __atomic_store_n(&thread->selves[i]->scopes, scopes, __ATOMIC_RELAXED);
 }
 
 static void add_rows(kino__record_thread *thread, const kino__record_list *list)
@@ -160,7 +162,7 @@ static kino__record_thread *join(kino__record_registry *r)
     if (!thread)
         return NULL;
     thread->is_enabled = true;
-    thread->word = &kino_impl_v1_record_self.scopes;
+    thread->selves[thread->self_count++] = &kino_impl_v1_record_self;
     pthread_mutex_lock(&r->lock);
     thread->id = ++r->thread_count;
     thread->random = kino__record_seed(r, thread);
@@ -171,8 +173,21 @@ static kino__record_thread *join(kino__record_registry *r)
     kino__record_unlock(thread);
     pthread_mutex_unlock(&r->lock);
     kino_impl_v1_record_self.thread = thread;
-    (void)pthread_setspecific(exit_key, thread);
+    (void)pthread_setspecific(r->key, thread);
     return thread;
+}
+
+/* The thread came through another copy of the library before. One copy too many has no fast path:
+ * it asks each time. */
+static void join_also(kino__record_thread *thread)
+{
+    kino__record_lock(thread);
+    if (thread->self_count < KINO__TRACER_COPIES) {
+        thread->selves[thread->self_count++] = &kino_impl_v1_record_self;
+        kino_impl_v1_record_self.thread = thread;
+        kino__record_publish(thread);
+    }
+    kino__record_unlock(thread);
 }
 
 kino__record_thread *kino__record_thread_get(void)
@@ -180,7 +195,12 @@ kino__record_thread *kino__record_thread_get(void)
     if (__builtin_expect(kino_impl_v1_record_self.thread != NULL, 1))
         return kino_impl_v1_record_self.thread;
     kino__record_registry *r = kino__record_registry_get();
-    return r ? join(r) : NULL;
+    kino__record_thread *thread = r ? pthread_getspecific(r->key) : NULL;
+    if (thread)
+        join_also(thread);
+    else if (r)
+        thread = join(r);
+    return thread;
 }
 
 void kino__record_drop_all(kino__record_list *list)
@@ -201,8 +221,10 @@ static void leave(void *context)
         link = &(*link)->next;
     *link = thread->next;
     pthread_mutex_unlock(&r->lock);
-    kino_impl_v1_record_self.thread = NULL;
-    __atomic_store_n(&kino_impl_v1_record_self.scopes, UINT32_MAX, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < thread->self_count; i++) {
+        thread->selves[i]->thread = NULL;
+        __atomic_store_n(&thread->selves[i]->scopes, UINT32_MAX, __ATOMIC_RELAXED);
+    }
     kino__record_drop_all(&thread->locals);
     free(thread);
 }
@@ -223,7 +245,7 @@ static void after_fork_parent(void)
 static void after_fork_child(void)
 {
     kino__record_registry *r = &own;
-    kino__record_thread *thread = kino_impl_v1_record_self.thread;
+    kino__record_thread *thread = pthread_getspecific(r->key);
     r->threads = thread;
     r->spans_are_on = false;
     kino__record_entry *spans = kino__record_cut_out(&r->globals, r->spans_handle);
@@ -239,10 +261,20 @@ static void after_fork_child(void)
 
 static void load(void)
 {
-    if (!kino__tracer_get() || pthread_key_create(&exit_key, leave) != 0)
+    kino__tracer *t = kino__tracer_get();
+    if (!t)
         return;
-    pthread_atfork(before_fork, after_fork_parent, after_fork_child);
-    shared = &own;
+    void *first = __atomic_load_n(&t->records, __ATOMIC_ACQUIRE);
+    if (!first && pthread_key_create(&own.key, leave) == 0) {
+        if (__atomic_compare_exchange_n(&t->records, &first, &own, false, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_ACQUIRE)) {
+            first = &own;
+            pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+        } else {
+            (void)pthread_key_delete(own.key);
+        }
+    }
+    shared = first;
 }
 
 kino__record_registry *kino__record_registry_get(void)

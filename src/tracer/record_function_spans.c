@@ -10,6 +10,8 @@
 
 #include "base/error.h"
 #include "tracer/clock.h"
+#include "tracer/device.h"
+#include "tracer/device_collective.h"
 #include "tracer/record_function_internal.h"
 #include "tracer/ring.h"
 
@@ -196,6 +198,31 @@ static void add_sequence(uint64_t span, const kino_record_function *fn)
                                NULL, 0);
 }
 
+static void describe_collective(const kino_record_function *fn, uint64_t span)
+{
+    kino__buffer text = {0};
+    if (kino__collective_args(fn, &text)) {
+        kino__buffer_add(&text, (kino_str){"", 1});
+        if (!text.failed)
+            kino__external_describe(span, text.data);
+    }
+    kino__buffer_deinit(&text);
+}
+
+/* What the thread gives to devices from here on belongs to the function: its "External id". */
+static uint64_t own_device_work(const kino_record_function *fn, uint64_t span)
+{
+    static kino_impl_v1_site key = {"External id", "", __FILE__, __func__, __LINE__, 0};
+    kino__tracer *t = fn->is_async ? NULL : kino__tracer_get();
+    uint32_t kind = fn->scope == KINO_SCOPE_USER ? KINO_DEVICE_ANNOTATION : 0;
+    uint64_t external = t ? kino__external_begin(t, span, kind, fn->name) : 0;
+    if (external)
+        kino_impl_v1_arg_add(span, &key, external, KINO_IMPL_V1_ARG_UINT);
+    if (external && fn->input_count)
+        describe_collective(fn, span);
+    return external;
+}
+
 static void *start_span(const kino_record_function *fn, void *user)
 {
     static kino_impl_v1_site id_key = {"Record function id", "", __FILE__, __func__, __LINE__, 0};
@@ -203,7 +230,8 @@ static void *start_span(const kino_record_function *fn, void *user)
     (void)user;
     if (!span.id)
         return NULL;
-    bool has_args = fn->sequence >= 0 || fn->id || fn->input_count;
+    uint64_t external = own_device_work(fn, span.id);
+    bool has_args = external || fn->sequence >= 0 || fn->id || fn->input_count;
     if (fn->sequence >= 0)
         add_sequence(span.id, fn);
     if (fn->id)
@@ -218,6 +246,8 @@ static void *start_span(const kino_record_function *fn, void *user)
 static void end_span(const kino_record_function *fn, void *context, void *user)
 {
     kino_impl_v1_end((uint64_t)(uintptr_t)context);
+    if (context)
+        kino__external_end((uint64_t)(uintptr_t)context);
     (void)fn;
     (void)user;
 }

@@ -1,11 +1,12 @@
 /* ring.c - slots and segments of threads. See ring.h.
  *
  * The flight recorder must not give all segments to the first busy threads: who has some already
- * leaves the last quarter to others and writes over its own oldest one, and hands one over when it
- * hears that somebody found none. */
+ * leaves the last quarter to others and writes over its own oldest one, sees to it that a few lie
+ * ready for threads that come, and hands one over when it hears that somebody found none. */
 #include "tracer/ring.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -17,7 +18,9 @@
 enum {
     NO_SLOT = UINT32_MAX,
     MODEST = 4,       /* segments that a thread may have of the last quarter */
+    READY = 8,        /* segments for threads that come; of small buffers a quarter */
     LIST_TRIES = 200, /* before a busy list counts as an empty one */
+    EXIT_TRIES = 100, /* the same again, with pauses, before a thread's segments are lost */
     NAME_IS_GIVEN = 1,
 };
 
@@ -117,9 +120,21 @@ static uint32_t take_left(kino__capture *c)
         __atomic_store_n(&c->free_first, next, __ATOMIC_RELAXED);
         if (!next)
             c->free_last = 0;
+        __atomic_store_n(&c->free_count, c->free_count - 1, __ATOMIC_RELAXED);
     }
     unlock_list(c);
     return taken;
+}
+
+/* `first` to `last` are linked. */
+static void add_left(kino__capture *c, uint32_t first, uint32_t last, uint32_t count)
+{
+    if (c->free_last)
+        link_next(c, c->free_last, first);
+    else
+        __atomic_store_n(&c->free_first, first, __ATOMIC_RELAXED);
+    c->free_last = last;
+    __atomic_store_n(&c->free_count, c->free_count + count, __ATOMIC_RELAXED);
 }
 
 static uint32_t take_own(kino__capture *c)
@@ -162,11 +177,11 @@ static kino_impl_v1_segment *begin_segment(kino__tracer *t, kino__capture *c, ui
     return s;
 }
 
-/* Our oldest segment for whoever found none. */
-static bool share(kino__capture *c)
+/* Our oldest segment for whoever found none, or will come. */
+static void share(kino__capture *c)
 {
-    if (mine.owned < 2 || !__atomic_load_n(&c->hungry, __ATOMIC_RELAXED) || !lock_list(c))
-        return false;
+    if (!lock_list(c))
+        return;
     uint32_t given = take_own(c);
     kino_impl_v1_segment *segment = kino__capture_segment(c, given - 1);
     /* it may lie there while younger ones are written over: no hole, it is empty from now on */
@@ -174,26 +189,33 @@ static bool share(kino__capture *c)
     (void)__atomic_exchange_n(&segment->stamp, 0, __ATOMIC_SEQ_CST);
     __atomic_store_n(&segment->count, 0, __ATOMIC_RELAXED);
     link_next(c, given, 0);
-    if (c->free_last)
-        link_next(c, c->free_last, given);
-    else
-        __atomic_store_n(&c->free_first, given, __ATOMIC_RELAXED);
-    c->free_last = given;
+    add_left(c, given, given, 1);
     __atomic_store_n(&c->hungry, 0, __ATOMIC_RELAXED);
     unlock_list(c);
-    return true;
+}
+
+/* The flight recorder's, when none is left that was never used. */
+static uint32_t take_again(kino__capture *c)
+{
+    uint32_t ready = c->segment_count / 4 < READY ? c->segment_count / 4 : READY;
+    uint32_t left = __atomic_load_n(&c->free_count, __ATOMIC_RELAXED);
+    bool is_modest = mine.owned < MODEST;
+    bool is_asked = __atomic_load_n(&c->hungry, __ATOMIC_RELAXED) && mine.owned >= 2;
+    if (is_asked || (!is_modest && left == 0))
+        share(c);
+    uint32_t taken = !is_asked && (is_modest || left > ready) ? take_left(c) : 0;
+    if (!taken)
+        taken = take_own(c);
+    if (!taken)
+        __atomic_store_n(&c->hungry, 1, __ATOMIC_RELAXED);
+    return taken;
 }
 
 static kino_impl_v1_segment *next_segment(kino__tracer *t, kino__capture *c)
 {
     uint32_t taken = take_fresh(c);
-    if (!taken && c->mode == KINO_MODE_FLIGHT) {
-        taken = share(c) ? 0 : take_left(c);
-        if (!taken)
-            taken = take_own(c);
-        if (!taken)
-            __atomic_store_n(&c->hungry, 1, __ATOMIC_RELAXED);
-    }
+    if (!taken && c->mode == KINO_MODE_FLIGHT)
+        taken = take_again(c);
     return taken ? begin_segment(t, c, taken) : NULL;
 }
 
@@ -270,13 +292,16 @@ static void join(kino__tracer *t, kino__capture *c)
 /* The flight recorder's other threads may have the segments now, oldest first. */
 static void leave_segments(kino__capture *c)
 {
-    if (c->mode != KINO_MODE_FLIGHT || !mine.oldest || !lock_list(c))
+    if (c->mode != KINO_MODE_FLIGHT || !mine.oldest)
         return;
-    if (c->free_last)
-        link_next(c, c->free_last, mine.oldest);
-    else
-        __atomic_store_n(&c->free_first, mine.oldest, __ATOMIC_RELAXED);
-    c->free_last = mine.newest;
+    bool is_mine = lock_list(c);
+    for (int i = 0; !is_mine && i < EXIT_TRIES; i++) {
+        (void)sched_yield();
+        is_mine = lock_list(c);
+    }
+    if (!is_mine)
+        return;
+    add_left(c, mine.oldest, mine.newest, mine.owned);
     unlock_list(c);
 }
 

@@ -29,7 +29,7 @@ typedef struct job {
     kino__tracer *t;
     kino__capture *capture;
     const char *path;
-    char *own_path; /* of an asynchronous job: freed with it */
+    char *own_path; /* of an asynchronous job: path or URL, freed with it */
     bool is_dump;
     uint64_t last_ns;
     bool is_done; /* lock */
@@ -158,17 +158,6 @@ static void free_snapshot(snapshot *s)
 
 /* -- files */
 
-static kino_status path_of(const char *url, const char **path, kino_error *err)
-{
-    kino_str text = kino__str_from(url);
-    *path = url;
-    if (kino__str_starts_with(text, KINO__STR("file://")))
-        *path = url + strlen("file://");
-    else if (kino__str_contains(text, KINO__STR("://")))
-        return kino__fail(err, KINO_UNAVAILABLE, "cannot save to '%s': only file:// is known", url);
-    return **path ? KINO_OK : kino__fail(err, KINO_ARGUMENT, "no path to save to");
-}
-
 static kino_status write_snapshot(const snapshot *s, job *j)
 {
     kino__sink *sink = NULL;
@@ -209,6 +198,13 @@ static void *run(void *context)
     return NULL;
 }
 
+static kino_status fail_phase(bool is_dump, kino_error *err)
+{
+    return kino__fail(err, KINO_UNAVAILABLE,
+                      is_dump ? "nothing is being recorded"
+                              : "nothing to save: no session was stopped");
+}
+
 /* Starts the job on a thread of its own, or does it here when there is none. */
 static kino_status begin(job *j, kino_error *err)
 {
@@ -220,9 +216,7 @@ static kino_status begin(job *j, kino_error *err)
                            : t->phase == KINO_SESSION_STOPPED;
     if (!fits) {
         pthread_mutex_unlock(&t->lock);
-        return kino__fail(err, KINO_UNAVAILABLE,
-                          j->is_dump ? "nothing is being recorded"
-                                     : "nothing to save: no session was stopped");
+        return fail_phase(j->is_dump, err);
     }
     j->capture = t->capture;
     if (t->phase == KINO_SESSION_STOPPED)
@@ -245,7 +239,10 @@ static kino_status save(job *j, const char *url, kino_error *err)
         return kino__tracer_missing(err);
     if (!url)
         return kino__fail(err, KINO_ARGUMENT, "no path to save to");
-    KINO_TRY(path_of(url, &j->path, err));
+    j->path = kino__loggers_file_path(url);
+    if (!j->path || !*j->path)
+        return kino__fail(err, KINO_ARGUMENT, j->path ? "no path to save to" : "not a path: '%s'",
+                          url);
     KINO_TRY(begin(j, err));
     pthread_mutex_lock(&j->t->lock);
     while (!j->is_done)
@@ -256,11 +253,22 @@ static kino_status save(job *j, const char *url, kino_error *err)
     return j->status;
 }
 
+static kino_status write_now(void *context, const char *path, kino_error *err)
+{
+    (void)context;
+    return save(&(job){0}, path, err);
+}
+
 kino_status kino_save(const char *path, kino_error *err)
 {
     if (path && !kino__loggers_file_path(path))
-        return kino__control_save(path, err);
+        return kino__control_save(path, write_now, NULL, err);
     return save(&(job){0}, path, err);
+}
+
+static kino_status write_dump(void *context, const char *path, kino_error *err)
+{
+    return save(&(job){.is_dump = true, .last_ns = *(const uint64_t *)context}, path, err);
 }
 
 kino_status kino_dump(const char *path, uint64_t last_ns, kino_error *err)
@@ -268,7 +276,68 @@ kino_status kino_dump(const char *path, uint64_t last_ns, kino_error *err)
     kino__tracer *t = kino__tracer_get();
     if (t)
         kino__devices_flush(t); /* what devices have done by now is part of it */
-    return save(&(job){.is_dump = true, .last_ns = last_ns}, path, err);
+    if (path && !kino__loggers_file_path(path))
+        return kino__control_save(path, write_dump, &last_ns, err);
+    return write_dump(&last_ns, path, err);
+}
+
+/* -- on another thread */
+
+/* From here on nobody needs what was recorded. */
+static void end_pending(kino__tracer *t)
+{
+    pthread_mutex_lock(&t->lock);
+    t->saver.is_pending = false;
+    pthread_cond_broadcast(&t->saved);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static kino_status write_pending(void *context, const char *path, kino_error *err)
+{
+    kino_status st = save(&(job){0}, path, err);
+    end_pending(context);
+    return st;
+}
+
+static void *hand_over(void *context)
+{
+    job *j = context;
+    kino__tracer *t = j->t;
+    kino_status st = kino__control_save(j->own_path, write_pending, t, &j->error);
+    pthread_mutex_lock(&t->lock);
+    t->saver.is_pending = t->saver.is_handing = false;
+    t->saver.has_outcome = true;
+    t->saver.status = st;
+    t->saver.error = j->error;
+    pthread_cond_broadcast(&t->saved);
+    pthread_mutex_unlock(&t->lock);
+    free(j->own_path);
+    free(j);
+    return NULL;
+}
+
+/* By a logger. What was recorded stays until it is in the file that the logger gets. */
+static kino_status begin_handing(job *j, kino_error *err)
+{
+    kino__tracer *t = j->t;
+    KINO_TRY(kino__control_save_check(j->own_path, err));
+    pthread_mutex_lock(&t->lock);
+    while (t->saver.is_handing || t->saver.is_running)
+        pthread_cond_wait(&t->saved, &t->lock);
+    bool fits = t->phase == KINO_SESSION_STOPPED, is_started = false;
+    if (fits) {
+        t->saver.is_pending = t->saver.is_handing = true;
+        t->saver.hander = pthread_self();
+        is_started = kino__tracer_thread(&t->saver.hander, hand_over, j);
+        if (is_started)
+            pthread_detach(t->saver.hander);
+    }
+    pthread_mutex_unlock(&t->lock);
+    if (!fits)
+        return fail_phase(false, err);
+    if (!is_started)
+        hand_over(j);
+    return KINO_OK;
 }
 
 kino_status kino_save_async(const char *url, kino_error *err)
@@ -277,23 +346,30 @@ kino_status kino_save_async(const char *url, kino_error *err)
     kino__tracer *t = kino__tracer_get();
     if (!t)
         return kino__tracer_missing(err);
-    const char *path;
-    if (!url)
+    const char *path = url ? kino__loggers_file_path(url) : "";
+    if (path && !*path)
         return kino__fail(err, KINO_ARGUMENT, "no path to save to");
-    KINO_TRY(path_of(url, &path, err));
     job *j = calloc(1, sizeof *j);
-    char *copy = j ? strdup(path) : NULL;
+    char *copy = j ? strdup(path ? path : url) : NULL;
     if (!copy) {
         free(j);
         return kino__fail_nomem(err);
     }
     *j = (job){.t = t, .path = copy, .own_path = copy};
-    kino_status st = begin(j, err);
+    kino_status st = path ? begin(j, err) : begin_handing(j, err);
     if (st != KINO_OK) { /* not even started */
         free(copy);
         free(j);
     }
     return st; /* NOLINT(clang-analyzer-unix.Malloc): the thread frees it */
+}
+
+void kino__save_wait_handing(kino__tracer *t)
+{
+    pthread_mutex_lock(&t->lock);
+    while (t->saver.is_handing && !pthread_equal(t->saver.hander, pthread_self()))
+        pthread_cond_wait(&t->saved, &t->lock);
+    pthread_mutex_unlock(&t->lock);
 }
 
 kino_status kino_wait(kino_error *err)
@@ -303,7 +379,7 @@ kino_status kino_wait(kino_error *err)
     if (!t)
         return kino__tracer_missing(err);
     pthread_mutex_lock(&t->lock);
-    while (t->saver.is_running)
+    while (t->saver.is_running || t->saver.is_handing)
         pthread_cond_wait(&t->saved, &t->lock);
     kino_status st = t->saver.has_outcome ? t->saver.status : KINO_OK;
     if (st != KINO_OK && err)

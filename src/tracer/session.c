@@ -31,6 +31,8 @@ static kino_status fail_phase(const kino__tracer *t, const char *what, kino_erro
 static void give_up(kino__tracer *t)
 {
     kino__capture *c = t->capture;
+    if (t->phase == KINO_SESSION_PREPARED)
+        kino__devices_stop(t); /* they have prepared in vain */
     if (c) {
         kino__texts_attach(&t->texts, NULL);
         __atomic_store_n(&t->capture, NULL, __ATOMIC_RELEASE);
@@ -45,7 +47,7 @@ static void give_up(kino__tracer *t)
 
 static void wait_for_saver(kino__tracer *t)
 {
-    while (t->saver.is_running)
+    while (t->saver.is_running || t->saver.is_pending)
         pthread_cond_wait(&t->saved, &t->lock);
 }
 
@@ -65,9 +67,14 @@ static kino_status add_metadata(kino__tracer *t, const kino_session_options *opt
                                 kino_error *err)
 {
     KINO_TRY(kino__process_metadata(&t->texts, err));
-    if (!options->trace_id)
+    if (!options->trace_id) {
+        if (t->has_trace_id) /* an earlier session's */
+            kino__texts_forget(&t->texts, KINO__STR("trace_id"));
+        t->has_trace_id = false;
         return KINO_OK;
+    }
     kino__buffer json = {0};
+    t->has_trace_id = true;
     kino__json_add_string(&json, kino__str_from(options->trace_id));
     kino_status st = json.failed ? kino__fail_nomem(err)
                                  : kino__texts_metadata(&t->texts, KINO__STR("trace_id"),
@@ -241,6 +248,12 @@ uint64_t kino_step(void)
 }
 
 /* -- state */
+
+/* Weak, because the engine has it too, and both may be linked into one program. */
+__attribute__((weak)) const char *kino_version(void)
+{
+    return KINO_VERSION;
+}
 
 void kino_session_get(kino_session_state *out)
 {

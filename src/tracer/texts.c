@@ -274,6 +274,14 @@ kino_status kino__texts_metadata(kino__texts *texts, kino_str key, kino_str json
     return st;
 }
 
+void kino__texts_forget(kino__texts *texts, kino_str key)
+{
+    if (lock_made(texts, NULL) != KINO_OK)
+        return;
+    (void)set_key(texts, key, (kino_str){"", 0}, false, NULL);
+    unlock(texts);
+}
+
 kino_status kino__texts_device(kino__texts *texts, kino_str json, kino_error *err)
 {
     if (!kino__json_is_valid(json) || json.data[0] != '{')

@@ -17,6 +17,7 @@
 #include "tracer/clock.h"
 #include "tracer/device.h"
 #include "tracer/ring.h"
+#include "wire/injection.h"
 
 /* One tracer for the process: NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables) */
 uint32_t kino_impl_v1_active;
@@ -151,6 +152,7 @@ static void at_exit(void)
     pthread_mutex_unlock(&t->lock);
     if (was_recording && kino_stop(NULL) == KINO_OK && path)
         (void)kino_save(path, NULL);
+    kino__save_wait_handing(t);
     kino_discard(); /* waits for one that is being written */
 }
 
@@ -162,16 +164,21 @@ static void stay_loaded(void)
         (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
+/* Without the lock: a plug-in with a copy of its own is loaded while a session is prepared. */
 static void add_flag(kino__tracer *t)
 {
-    pthread_mutex_lock(&t->lock);
-    for (int i = 0; i < KINO__TRACER_COPIES; i++)
-        if (!t->flags[i]) {
-            t->flags[i] = &kino_impl_v1_active;
-            __atomic_store_n(&kino_impl_v1_active, t->active, __ATOMIC_RELAXED);
-            break;
-        }
-    pthread_mutex_unlock(&t->lock);
+    for (int i = 0; i < KINO__TRACER_COPIES; i++) {
+        uint32_t *none = NULL;
+        if (!__atomic_compare_exchange_n(&t->flags[i], &none, &kino_impl_v1_active, false,
+                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            continue;
+        uint32_t active;
+        do { /* until nobody has changed it in between */
+            active = __atomic_load_n(&t->active, __ATOMIC_SEQ_CST);
+            __atomic_store_n(&kino_impl_v1_active, active, __ATOMIC_SEQ_CST);
+        } while (active != __atomic_load_n(&t->active, __ATOMIC_SEQ_CST));
+        return;
+    }
 }
 
 static void load(void)
@@ -218,9 +225,11 @@ kino_status kino__tracer_missing(kino_error *err)
 void kino__tracer_activate(kino__tracer *t, uint32_t active)
 {
     __atomic_store_n(&t->active, active, __ATOMIC_RELEASE);
-    for (int i = 0; i < KINO__TRACER_COPIES; i++)
-        if (t->flags[i])
-            __atomic_store_n(t->flags[i], active, __ATOMIC_RELEASE);
+    for (int i = 0; i < KINO__TRACER_COPIES; i++) {
+        uint32_t *flag = __atomic_load_n(&t->flags[i], __ATOMIC_ACQUIRE);
+        if (flag)
+            __atomic_store_n(flag, active, __ATOMIC_RELEASE);
+    }
 }
 
 bool kino__tracer_thread(pthread_t *out, void *(*run)(void *), void *context)
@@ -232,6 +241,6 @@ bool kino__tracer_thread(pthread_t *out, void *(*run)(void *), void *context)
     bool done = pthread_create(out, NULL, run, context) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (done)
-        (void)pthread_setname_np(*out, "kino");
+        (void)pthread_setname_np(*out, KINO__THREAD_RECORDER);
     return done;
 }

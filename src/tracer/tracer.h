@@ -21,12 +21,15 @@
 #include "tracer/texts.h"
 
 enum {
-    KINO__TRACER_LAYOUT = 1, /* rises with every change of the structs of this folder */
+    KINO__TRACER_LAYOUT = 2, /* rises with every change of the structs of this folder */
     KINO__TRACER_COPIES = 16,
 };
 
 typedef struct kino__saver {
-    bool is_running;    /* somebody writes a trace from the capture */
+    bool is_running; /* somebody writes a trace from the capture */
+    bool is_pending; /* somebody will: what was recorded must stay */
+    bool is_handing; /* an asynchronous one by a logger is under way, on this thread */
+    pthread_t hander;
     bool has_outcome;   /* of an asynchronous one that nobody asked for yet */
     kino_status status; /* of it */
     kino_error error;
@@ -61,6 +64,8 @@ typedef struct kino__tracer {
     bool is_saved;      /* what was stopped is in a file: a request may take the session's place */
     void *devices;      /* device.c: backends and their devices; atomic, or NULL */
     void *control;      /* control.c: requests, clients, loggers; atomic, or NULL */
+    void *records;      /* record_function_registry.c: who listens; atomic, or NULL */
+    bool has_trace_id;  /* of the session that was prepared last */
     uint64_t last_step; /* atomic: the session ends where this step begins; 0: not by steps */
 } kino__tracer;
 
@@ -70,6 +75,9 @@ kino_status kino__tracer_missing(kino_error *err);
 
 /* Sets the flags of all copies. */
 void kino__tracer_activate(kino__tracer *t, uint32_t active);
+
+/* Waits for a kino_save_async by a logger, unless the logger is what calls. */
+void kino__save_wait_handing(kino__tracer *t);
 
 /* Starts a thread of ours: no signals, a name. False: there is none. */
 bool kino__tracer_thread(pthread_t *out, void *(*run)(void *), void *context);

@@ -101,6 +101,23 @@ size_t kino__fabric_put_count(int32_t count, void *out, size_t size)
     return KINO__FABRIC_HEADER_BYTES + 4;
 }
 
+size_t kino__fabric_put_report(const kino__fabric_report *report, void *out, size_t size)
+{
+    kino_str text = report->text;
+    if (text.size > KINO__FABRIC_REPORT_TEXT_MAX)
+        text.size = KINO__FABRIC_REPORT_TEXT_MAX;
+    unsigned char *at = begin("kino", KINO__FABRIC_REPORT_BYTES + text.size, out, size);
+    if (!at)
+        return 0;
+    kino__put_le(at, report->event, 4);
+    kino__put_le(at + 4, 0, 4);
+    kino__put_le(at + 8, report->request, 8);
+    kino__put_le(at + 16, (uint64_t)report->bytes, 8);
+    if (text.size)
+        memcpy(at + KINO__FABRIC_REPORT_BYTES, text.data, text.size);
+    return KINO__FABRIC_HEADER_BYTES + KINO__FABRIC_REPORT_BYTES + text.size;
+}
+
 kino_status kino__fabric_read(kino_str datagram, kino__fabric_message *out, kino_error *err)
 {
     *out = (kino__fabric_message){KINO__FABRIC_OTHER, {"", 0}};
@@ -117,6 +134,8 @@ kino_status kino__fabric_read(kino_str datagram, kino__fabric_message *out, kino
         out->kind = KINO__FABRIC_CTXT;
     else if (memcmp(type, "req", 3) == 0)
         out->kind = KINO__FABRIC_REQ;
+    else if (memcmp(type, "kino", 5) == 0)
+        out->kind = KINO__FABRIC_REPORT;
     out->payload = (kino_str){datagram.data + KINO__FABRIC_HEADER_BYTES, real};
     return KINO_OK;
 }
@@ -159,4 +178,40 @@ kino_status kino__fabric_read_count(kino_str payload, int32_t *out, kino_error *
         return kino__fail(err, KINO_FORMAT, "a count of %zu bytes", payload.size);
     *out = (int32_t)kino__get_le(payload.data, 4);
     return KINO_OK;
+}
+
+kino_status kino__fabric_read_report(kino_str payload, kino__fabric_report *out, kino_error *err)
+{
+    kino__bytes bytes = kino__bytes_start(payload);
+    out->event = (uint32_t)kino__bytes_get(&bytes, 4);
+    uint32_t zero = (uint32_t)kino__bytes_get(&bytes, 4);
+    out->request = kino__bytes_get(&bytes, 8);
+    out->bytes = (int64_t)kino__bytes_get(&bytes, 8);
+    out->text = (kino_str){"", 0};
+    if (bytes.failed || !payload.data ||
+        payload.size > KINO__FABRIC_REPORT_BYTES + KINO__FABRIC_REPORT_TEXT_MAX)
+        return kino__fail(err, KINO_FORMAT, "a report of %zu bytes", payload.size);
+    if (out->event == 0 || out->event >= KINO__FABRIC_EVENT_END || zero != 0 || out->bytes < -1)
+        return kino__fail(err, KINO_FORMAT, "a report of event %u", out->event);
+    kino_str text = {payload.data + KINO__FABRIC_REPORT_BYTES,
+                     payload.size - KINO__FABRIC_REPORT_BYTES};
+    for (size_t i = 0; i < text.size; i++)
+        if ((unsigned char)text.data[i] < 0x20 || text.data[i] == 0x7f)
+            return kino__fail(err, KINO_FORMAT, "a report with a control character");
+    out->text = text;
+    return KINO_OK;
+}
+
+bool kino__fabric_request_of(const char *trace_id, uint64_t *out)
+{
+    kino_str text = kino__str_from(trace_id), prefix = KINO__STR(KINO__FABRIC_TRACE_ID);
+    int64_t number;
+    if (!trace_id || !kino__str_starts_with(text, prefix))
+        return false;
+    text = (kino_str){text.data + prefix.size, text.size - prefix.size};
+    text.size = strcspn(text.data, "-");
+    if (!kino__str_to_int(text, &number) || number <= 0)
+        return false;
+    *out = (uint64_t)number;
+    return true;
 }

@@ -6,6 +6,9 @@
  *          daemon -> process: configuration text; empty: nothing to do
  *   "ctxt" process -> daemon: gpu (4) pid (4) job (8)
  *          daemon -> process: number of processes registered (4), or -1
+ *   "kino" process -> daemon: what became of a request; there is no answer. Only libkino sends it,
+ *          and only about requests whose REQUEST_TRACE_ID is "kino-NUMBER...": of Kino's daemon.
+ *          event (4) 0 (4) request (8) bytes of the file (8) text: the path, or the reason
  *
  * Addresses are names in the abstract namespace, with a NUL at the end that is part of the name, or
  * sockets in a folder that both sides call by the same path. Everything in a datagram is only what
@@ -28,8 +31,13 @@ enum {
     KINO__FABRIC_PIDS_MAX = 1024,  /* what is accepted */
     KINO__FABRIC_TEXT_MAX = 65536, /* of a configuration */
     KINO__FABRIC_DATAGRAM_MAX = KINO__FABRIC_HEADER_BYTES + KINO__FABRIC_TEXT_MAX,
-    KINO__FABRIC_POLL_BYTES = 16, /* without pids */
+    KINO__FABRIC_POLL_BYTES = 16,   /* without pids */
+    KINO__FABRIC_REPORT_BYTES = 24, /* without text */
+    KINO__FABRIC_REPORT_TEXT_MAX = 4096,
 };
+
+/* Names a request of Kino's daemon: its number follows, and perhaps more behind another dash. */
+#define KINO__FABRIC_TRACE_ID "kino-"
 
 /* What a process would take: the mask of a "req". */
 typedef enum kino__fabric_mask {
@@ -41,6 +49,7 @@ typedef enum kino__fabric_mask {
 typedef enum kino__fabric_kind {
     KINO__FABRIC_REQ,
     KINO__FABRIC_CTXT,
+    KINO__FABRIC_REPORT,
     KINO__FABRIC_OTHER,
 } kino__fabric_kind;
 
@@ -61,6 +70,25 @@ typedef struct kino__fabric_context {
     int64_t job;
 } kino__fabric_context;
 
+/* What a process says about a request. */
+typedef enum kino__fabric_event {
+    KINO__FABRIC_ACCEPTED = 1, /* it waits for its time */
+    KINO__FABRIC_REFUSED,      /* text: why */
+    KINO__FABRIC_WARMING_UP,
+    KINO__FABRIC_RECORDING,
+    KINO__FABRIC_WRITTEN, /* text: the path */
+    KINO__FABRIC_FAILED,  /* text: why */
+    KINO__FABRIC_CANCELLED,
+    KINO__FABRIC_EVENT_END,
+} kino__fabric_event;
+
+typedef struct kino__fabric_report {
+    uint32_t event;
+    uint64_t request;
+    int64_t bytes; /* of the file; -1: not known */
+    kino_str text; /* in the datagram */
+} kino__fabric_report;
+
 typedef struct kino__fabric_address {
     struct sockaddr_un name;
     socklen_t size;
@@ -79,6 +107,8 @@ size_t kino__fabric_put_poll(const kino__fabric_poll *poll, void *out, size_t si
 size_t kino__fabric_put_context(const kino__fabric_context *context, void *out, size_t size);
 size_t kino__fabric_put_text(kino_str text, void *out, size_t size);
 size_t kino__fabric_put_count(int32_t count, void *out, size_t size);
+/* A text that is too long is cut. */
+size_t kino__fabric_put_report(const kino__fabric_report *report, void *out, size_t size);
 
 /* KINO_FORMAT when the bytes are no datagram of ours: shorter than a header, or of another size
  * than the header says. Types are told apart as Dynolog does: by their first letters. */
@@ -89,5 +119,10 @@ KINO_NODISCARD kino_status kino__fabric_read_poll(kino_str payload, kino__fabric
 KINO_NODISCARD kino_status kino__fabric_read_context(kino_str payload, kino__fabric_context *out,
                                                      kino_error *err);
 KINO_NODISCARD kino_status kino__fabric_read_count(kino_str payload, int32_t *out, kino_error *err);
+/* The text has no control characters. */
+KINO_NODISCARD kino_status kino__fabric_read_report(kino_str payload, kino__fabric_report *out,
+                                                    kino_error *err);
+/* The number of a request of Kino's daemon in a REQUEST_TRACE_ID; false: it is somebody else's. */
+bool kino__fabric_request_of(const char *trace_id, uint64_t *out);
 
 #endif

@@ -57,6 +57,7 @@ typedef struct kino__ring_row {
     bool is_device;
     int64_t pid, tid;
     const kino__ring_thread *thread; /* or NULL */
+    uint32_t special;                /* KINO__ACTIVITY_ROW_*, or 0 */
 } kino__ring_row;
 
 typedef struct kino__ring_image {
@@ -117,6 +118,17 @@ static inline const kino__ring_name *kino__ring_name_at(const kino__ring_image *
 typedef bool (*kino__ring_visit)(void *context, const kino__ring_event *event);
 bool kino__ring_each(const kino__ring_image *image, kino__ring_visit visit, void *context);
 
+/* A span that has an end and no arguments: most are such. */
+typedef struct kino__ring_span {
+    uint32_t text;
+    int64_t pid, tid;
+    int64_t ts_ns, dur_ns;
+} kino__ring_span;
+typedef bool (*kino__ring_visit_span)(void *context, const kino__ring_span *span);
+/* The same, but simple spans are told to `span`, faster. */
+bool kino__ring_each_span(const kino__ring_image *image, kino__ring_visit visit,
+                          kino__ring_visit_span span, void *context);
+
 /* The arguments as a JSON object. */
 void kino__ring_add_args(const kino__ring_image *image, uint64_t place, kino__buffer *out);
 /* The members "correlation" and "External id" of the arguments, or 0. */
@@ -157,7 +169,9 @@ static inline bool kino__ring_is_sane(const kino_impl_v1_record *record, uint32_
 {
     if (record->following > left)
         return false;
-    if (record->kind == KINO_IMPL_V1_MEMORY || record->kind == KINO_IMPL_V1_ACTIVITY)
+    if (record->kind == KINO_IMPL_V1_MEMORY)
+        return record->following == (record->flags & KINO__MEMORY_OF_THREAD ? 2 : 1);
+    if (record->kind == KINO_IMPL_V1_ACTIVITY)
         return record->following == 1;
     return record->kind == KINO_IMPL_V1_ARG ||
            (record->kind != KINO_IMPL_V1_NONE && record->kind <= KINO_IMPL_V1_ACTIVITY &&

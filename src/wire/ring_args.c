@@ -103,6 +103,20 @@ static void add_value(kino__json *json, const kino_impl_v1_record *record)
     }
 }
 
+/* The members of a text that is an object take the place of one argument. */
+static void add_members(kino__json *json, kino_str object)
+{
+    bool is_object = object.size > 2 && object.data[0] == '{' &&
+                     object.data[object.size - 1] == '}' && kino__json_is_valid(object);
+    kino_str members = {object.data + 1, object.size - 2};
+    if (!is_object || members.data[strspn(members.data, " \t\r\n")] == '}')
+        return;
+    if (json->filled & (uint64_t)1 << json->depth)
+        kino__buffer_add(json->out, KINO__STR(","));
+    json->filled |= (uint64_t)1 << json->depth;
+    kino__buffer_add(json->out, members);
+}
+
 /* -- inputs of operators: four lists side by side */
 
 typedef struct input {
@@ -203,6 +217,10 @@ static void add_recorded(const kino__ring_image *image, uint64_t position, kino_
             kino__json_int(json, (int64_t)record->end);
             kino__json_key(json, "Fwd thread id");
             kino__json_uint(json, record->start ? record->start - 1 : 0);
+        } else if (record->flags == KINO_IMPL_V1_ARG_MEMBERS) {
+            add_members(json, kino__ring_name_at(image, (uint32_t)record->end)->name);
+        } else if (record->flags == KINO_IMPL_V1_ARG_OBJECT) {
+            add_members(json, payload_of(record, record->end));
         } else {
             add_key(json, kino__ring_name_at(image, record->text)->name);
             add_value(json, record);
@@ -243,6 +261,8 @@ static void add_activity(const kino_impl_v1_record *record, kino__json *json)
         kino__json_key(json, "External id");
         kino__json_uint(json, more.external);
     }
+    if (more.flags & KINO__ACTIVITY_ARGS_WHOLE)
+        return;
     if (more.flags & KINO__ACTIVITY_ON_DEVICE) {
         add_known(json, "device", more.pid);
         add_known(json, "stream", more.tid);
@@ -284,7 +304,7 @@ void kino__ring_add_args(const kino__ring_image *image, uint64_t place, kino__bu
     } else if (record->kind == KINO_IMPL_V1_ACTIVITY) {
         add_activity(record, &json);
     } else if (record->kind == KINO_IMPL_V1_COUNTER) {
-        kino__json_key(&json, "value");
+        kino__json_key(&json, record->flags & KINO__COUNTER_OF_DEVICE ? "" : "value");
         if (record->flags & KINO_IMPL_V1_FLAG_DOUBLE)
             kino__json_double(&json, double_of(record->end));
         else
@@ -328,14 +348,18 @@ void kino__ring_ids(const kino__ring_image *image, uint64_t place, uint64_t *cor
 void kino__ring_row_args(const kino__ring_image *image, const kino__ring_row *row,
                          kino__buffer *out)
 {
-    enum { DEVICE_SORT = 5000000 };
+    enum { DEVICE_SORT = 5000000, OVERHEAD_SORT = 0x100000a, SYNC_ROW = 1000000 };
+    bool is_overhead = row->special & KINO__ACTIVITY_ROW_OVERHEAD;
+    bool is_sync = row->special & KINO__ACTIVITY_ROW_SYNC;
+    bool is_whole = row->special & KINO__ACTIVITY_ROW_WHOLE;
     kino__buffer text = {0};
     kino__json json = {.out = out};
     kino__json_begin_object(&json);
     switch (row->kind) {
     case KINO__ROW_PROCESS_NAME:
         kino__json_key(&json, "name");
-        kino__json_string(&json, kino__str_from(image->meta.process));
+        kino__json_string(&json, is_overhead ? KINO__STR("CUPTI Overhead")
+                                             : kino__str_from(image->meta.process));
         break;
     case KINO__ROW_PROCESS_LABELS:
         kino__json_key(&json, "labels");
@@ -347,7 +371,11 @@ void kino__ring_row_args(const kino__ring_image *image, const kino__ring_row *ro
         break;
     case KINO__ROW_THREAD_NAME:
         kino__json_key(&json, "name");
-        if (row->is_device)
+        if (is_sync)
+            kino__buffer_printf(&text, "stream %lld (sync)", (long long)row->tid - SYNC_ROW);
+        else if (is_whole)
+            kino__buffer_printf(&text, "Device %lld", (long long)row->pid);
+        else if (row->is_device)
             kino__buffer_printf(&text, "stream %lld ", (long long)row->tid);
         else if (row->thread && row->thread->name[0])
             kino__buffer_printf(&text, "thread %lld (%s)", (long long)row->tid, row->thread->name);
@@ -357,11 +385,13 @@ void kino__ring_row_args(const kino__ring_image *image, const kino__ring_row *ro
         break;
     case KINO__ROW_PROCESS_SORT:
         kino__json_key(&json, "sort_index");
-        kino__json_int(&json, row->is_device ? DEVICE_SORT + row->pid : row->pid);
+        kino__json_int(&json, is_overhead      ? OVERHEAD_SORT
+                              : row->is_device ? DEVICE_SORT + row->pid
+                                               : row->pid);
         break;
     case KINO__ROW_THREAD_SORT:
         kino__json_key(&json, "sort_index");
-        kino__json_int(&json, row->tid);
+        kino__json_int(&json, is_sync ? row->tid - SYNC_ROW : is_whole ? -1 : row->tid);
         break;
     case KINO__ROW_SPAN:
         kino__json_key(&json, "Op count");

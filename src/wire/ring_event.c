@@ -1,5 +1,6 @@
 /* ring_event.c - the events of a recorder's buffers, one by one, in the order of Kineto's traces:
  * names of rows first, then what was recorded, thread by thread, then the session itself. */
+#include <stdio.h>
 #include <string.h>
 
 #include "wire/ring.h"
@@ -8,18 +9,37 @@
 typedef struct walk {
     const kino__ring_image *image;
     kino__ring_visit visit;
+    kino__ring_visit_span visit_span; /* or NULL */
     void *context;
-    size_t hint;        /* of the clock */
+    size_t hint;          /* of the clock */
+    kino__ring_line line; /* where `hint` was last, as far as `line_ticks` reach */
+    uint64_t line_ticks;
     size_t late;        /* the first that does not belong to an earlier record */
     uint64_t offset_ns; /* from CLOCK_MONOTONIC_RAW to times of events */
     int64_t from_ns;    /* what ended before is left out */
     int64_t end_ns;
+    char row_text[40]; /* of the event that is told */
 } walk;
 
-static int64_t time_of(walk *w, uint64_t ticks)
+static __attribute__((noinline)) int64_t time_elsewhere(walk *w, uint64_t ticks)
 {
-    int64_t raw = kino__ring_clock_raw(&w->image->clock, ticks, &w->hint);
+    const kino__ring_clock *clock = &w->image->clock;
+    int64_t raw = kino__ring_clock_raw(clock, ticks, &w->hint);
+    w->line = clock->lines.items[w->hint];
+    w->line_ticks = w->hint + 1 < clock->lines.count
+                        ? clock->lines.items[w->hint + 1].ticks - w->line.ticks
+                        : UINT64_MAX - w->line.ticks;
     return (int64_t)((uint64_t)raw + w->offset_ns);
+}
+
+/* The same as kino__ring_clock_raw, for the line of the time before. */
+static inline int64_t time_of(walk *w, uint64_t ticks)
+{
+    uint64_t since = ticks - w->line.ticks;
+    if (__builtin_expect(since >= w->line_ticks, 0))
+        return time_elsewhere(w, ticks);
+    uint64_t ns = (uint64_t)((unsigned __int128)since * w->line.rate >> KINO__RING_RATE_BITS);
+    return (int64_t)((uint64_t)w->line.raw_ns + ns + w->offset_ns);
 }
 
 /* Times of damaged records may be anything. */
@@ -91,9 +111,12 @@ static bool visit_flow_of(walk *w, const kino__ring_event *of, uint64_t correlat
     return w->visit(w->context, &flow);
 }
 
-static bool visit_activity(walk *w, const kino_impl_v1_record *record, uint64_t position)
+static bool visit_activity(walk *w, const kino__ring_piece *piece, uint32_t index,
+                           uint64_t position)
 {
+    const kino_impl_v1_record *record = &piece->records[index];
     kino__ring_activity more;
+    uint64_t late_end = 0;
     memcpy(&more, record + 1, sizeof more);
     int64_t start = activity_time(w, record->start, record->flags);
     int64_t end = record->end ? activity_time(w, record->end, record->flags) : w->end_ns;
@@ -109,7 +132,18 @@ static bool visit_activity(walk *w, const kino_impl_v1_record *record, uint64_t 
         .dur_ns = length_of(start, end),
         .place = position + 1,
     };
+    bool is_bare = more.flags & KINO__ACTIVITY_ARGS_WHOLE && !more.external && record->end;
+    if (is_bare && !has_args(w, piece, index, position, &late_end))
+        event.place = 0;
     return w->visit(w->context, &event) && visit_flow_of(w, &event, record->aux, more.flags);
+}
+
+/* The row of a device's counters, as Kineto calls it. */
+static kino_str counter_row(walk *w, uint64_t device)
+{
+    int size =
+        snprintf(w->row_text, sizeof w->row_text, "GPU %llu Counters", (unsigned long long)device);
+    return (kino_str){w->row_text, size > 0 ? (size_t)size : 0};
 }
 
 static bool visit_record(walk *w, const kino__ring_piece *piece, uint32_t index, uint64_t position)
@@ -145,10 +179,14 @@ static bool visit_record(walk *w, const kino__ring_piece *piece, uint32_t index,
         event.scope = 't';
         if (record->kind == KINO_IMPL_V1_MEMORY)
             event.place = position + 1;
+        if (record->kind == KINO_IMPL_V1_MEMORY && record->flags & KINO__MEMORY_OF_THREAD)
+            event.tid = (int64_t)(record[2].start & INT32_MAX);
     } else if (record->kind == KINO_IMPL_V1_COUNTER) {
         event.phase = 'C';
         event.tid = 0;
         event.place = position + 1;
+        if (record->flags & KINO__COUNTER_OF_DEVICE)
+            event.pid_text = counter_row(w, record->aux);
     } else {
         event.phase = flow_phases[record->flags % 3];
         event.id = record->aux;
@@ -156,11 +194,41 @@ static bool visit_record(walk *w, const kino__ring_piece *piece, uint32_t index,
     return w->visit(w->context, &event);
 }
 
+/* The span that is nothing but a span, into *span; false: look at it more closely. */
+static inline bool is_simple(walk *w, const kino__ring_piece *piece, uint32_t index,
+                             uint64_t next_late, uint64_t position, kino__ring_span *span)
+{
+    const kino_impl_v1_record *record = &piece->records[index];
+    uint64_t end = kino__ring_end_of(record);
+    bool is_plain = record->kind == KINO_IMPL_V1_SPAN && record->flags == 0 &&
+                    record->following == 0 && end != 0 && position < next_late &&
+                    !(index + 1 < piece->count && record[1].kind == KINO_IMPL_V1_ARG);
+    if (!is_plain)
+        return false;
+    span->text = record->text ? record->text : KINO__TEXT_LOST;
+    span->ts_ns = time_of(w, record->start);
+    span->dur_ns = length_of(span->ts_ns, time_of(w, end));
+    return span->ts_ns >= w->from_ns;
+}
+
+static uint64_t next_late(const walk *w)
+{
+    return w->late < w->image->late.count ? w->image->late.items[w->late].of : UINT64_MAX;
+}
+
 static bool visit_piece(walk *w, size_t number)
 {
     const kino__ring_piece *piece = &w->image->pieces.items[number];
+    kino__ring_span span = {.pid = w->image->meta.pid, .tid = piece->header.tid};
+    uint64_t late = w->visit_span ? next_late(w) : 0;
     for (uint32_t i = 0; i < piece->count; i += 1u + piece->records[i].following) {
         const kino_impl_v1_record *record = &piece->records[i];
+        uint64_t position = (uint64_t)number << KINO__RING_POSITION_BITS | i;
+        if (is_simple(w, piece, i, late, position, &span)) {
+            if (!w->visit_span(w->context, &span))
+                return false;
+            continue;
+        }
         if (!kino__ring_is_sane(record, piece->count - 1 - i)) {
             if (record->following > piece->count - 1 - i)
                 break;
@@ -168,11 +236,12 @@ static bool visit_piece(walk *w, size_t number)
         }
         if (record->kind == KINO_IMPL_V1_ARG || record->kind == KINO_IMPL_V1_END)
             continue;
-        uint64_t position = (uint64_t)number << KINO__RING_POSITION_BITS | i;
-        bool go_on = record->kind == KINO_IMPL_V1_ACTIVITY ? visit_activity(w, record, position)
+        bool go_on = record->kind == KINO_IMPL_V1_ACTIVITY ? visit_activity(w, piece, i, position)
                                                            : visit_record(w, piece, i, position);
         if (!go_on)
             return false;
+        if (w->visit_span)
+            late = next_late(w);
     }
     return true;
 }
@@ -221,8 +290,15 @@ static bool visit_row(walk *w, size_t number)
 
 bool kino__ring_each(const kino__ring_image *image, kino__ring_visit visit, void *context)
 {
+    return kino__ring_each_span(image, visit, NULL, context);
+}
+
+bool kino__ring_each_span(const kino__ring_image *image, kino__ring_visit visit,
+                          kino__ring_visit_span span, void *context)
+{
     walk w = {.image = image,
               .visit = visit,
+              .visit_span = span,
               .context = context,
               .offset_ns = (uint64_t)image->clock.real_minus_raw - (uint64_t)image->base_ns,
               .from_ns = INT64_MIN};

@@ -142,7 +142,9 @@ _Static_assert(sizeof(kino__ring_text) == 32, "part of the file format");
 
 enum { KINO__TEXT_LOST = 1 }; /* the id of "(name lost)", always there */
 
-/* What follows a MEMORY record. Its flags: 1 for a failure. */
+/* What follows a MEMORY record. Its flags: 1 for a failure; 2: behind this comes one more record,
+ * whose first word is the thread. */
+enum { KINO__MEMORY_OF_THREAD = 2 };
 typedef struct kino__ring_memory {
     uint64_t address;
     int64_t total_allocated, total_reserved; /* KINO_NO_INT: unknown */
@@ -163,7 +165,13 @@ enum {
     KINO__ACTIVITY_ON_DEVICE = 1,  /* pid is a device, tid a stream: rows are named so */
     KINO__ACTIVITY_FLOW_START = 2, /* an ac2g flow with the correlation starts here, */
     KINO__ACTIVITY_FLOW_END = 4,   /* ends here */
+    /* Rows beside those of threads and streams, with tids as Kineto has them: */
+    KINO__ACTIVITY_ROW_OVERHEAD = 8, /* of the profiler's own doing: pid -1 */
+    KINO__ACTIVITY_ROW_SYNC = 16,    /* waits for a stream: its number + 1000000 */
+    KINO__ACTIVITY_ROW_WHOLE = 32,   /* waits for a device: tid 1 */
+    KINO__ACTIVITY_ARGS_WHOLE = 64,  /* arguments are not made of the row and the correlation */
 };
+enum { KINO__COUNTER_OF_DEVICE = 2 }; /* flag of a COUNTER: aux is the device */
 
 /* `end` of an argument of type INPUT; `text` of the record is the type's name (0: none). Behind it
  * come the dims, the strides (8 bytes each) and the value's bytes. */

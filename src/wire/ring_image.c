@@ -288,10 +288,12 @@ static bool has_row(const kino__ring_image *image, kino__ring_row_kind kind, int
     return false;
 }
 
-static void add_process_rows(kino__ring_image *image, int64_t pid, bool is_device)
+static void add_process_rows(kino__ring_image *image, int64_t pid, bool is_device, uint32_t special)
 {
-    kino__ring_row row = {.pid = pid, .is_device = is_device};
+    kino__ring_row row = {.pid = pid, .is_device = is_device, .special = special};
     for (int kind = KINO__ROW_PROCESS_NAME; kind <= KINO__ROW_PROCESS_SORT; kind++) {
+        if (special && kind == KINO__ROW_PROCESS_LABELS)
+            continue;
         row.kind = (kino__ring_row_kind)kind;
         add_row(image, row);
     }
@@ -312,11 +314,22 @@ static void note_activity(kino__ring_image *image, const kino_impl_v1_record *re
 {
     kino__ring_activity more;
     memcpy(&more, record + 1, sizeof more);
-    if (!(more.flags & KINO__ACTIVITY_ON_DEVICE) || image->rows.count > ROWS_MAX)
+    uint32_t special = more.flags & (KINO__ACTIVITY_ROW_OVERHEAD | KINO__ACTIVITY_ROW_SYNC |
+                                     KINO__ACTIVITY_ROW_WHOLE);
+    bool is_overhead = special & KINO__ACTIVITY_ROW_OVERHEAD;
+    if (image->rows.count > ROWS_MAX)
         return;
+    if (!(more.flags & KINO__ACTIVITY_ON_DEVICE) && !is_overhead) {
+        add_thread_rows(image, (kino__ring_row){.pid = more.pid, .tid = more.tid});
+        return;
+    }
     if (!has_row(image, KINO__ROW_PROCESS_NAME, more.pid, 0))
-        add_process_rows(image, more.pid, true);
-    add_thread_rows(image, (kino__ring_row){.pid = more.pid, .tid = more.tid, .is_device = true});
+        add_process_rows(image, more.pid, !is_overhead,
+                         is_overhead ? KINO__ACTIVITY_ROW_OVERHEAD : 0);
+    if (!is_overhead)
+        add_thread_rows(
+            image, (kino__ring_row){
+                       .pid = more.pid, .tid = more.tid, .is_device = true, .special = special});
 }
 
 static void see_ticks(kino__ring_image *image, uint64_t ticks)
@@ -408,7 +421,7 @@ static const kino__ring_thread *thread_of(const kino__ring_image *image,
 static void add_rows(kino__ring_image *image)
 {
     int64_t pid = image->meta.pid;
-    add_process_rows(image, pid, false);
+    add_process_rows(image, pid, false, 0);
     for (size_t i = 0; i < image->pieces.count; i++) {
         const kino__ring_segment *header = &image->pieces.items[i].header;
         if (i > 0 && header->stamp >> 16 == image->pieces.items[i - 1].header.stamp >> 16)

@@ -1,8 +1,9 @@
 /* ring_json.c - a recording as Chrome JSON with the keys of Kineto, streamed.
  *
- * Most events are spans without arguments. What is the same in all spans of a call site is put
- * together once (category and name, escaped), what is the same in all events of a thread is kept
- * from the event before; so an event is three copies and two numbers. */
+ * Most events are spans without arguments, and they have a way of their own (add_span). What is the
+ * same in all spans of a call site is put together once, what is the same in all events of a thread
+ * is kept from the event before, and so are the seconds of the time; so an event is three copies
+ * and a few groups of three digits. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,153 +12,17 @@
 #include "wire/ring.h"
 
 enum {
-    BLOCK = 1 << 20,   /* bytes handed on at a time */
+    BLOCK = 1 << 18,   /* bytes handed on at a time: they stay in the cache */
     EVENT_ROOM = 4096, /* for an event without its name and arguments */
     LABEL_MAX = 256,   /* pid and tid as text */
+    COPY_STEP = 32,    /* bytes that are copied at once, where there is room for more */
+    DIGITS_MAX = 24,
 };
 
-/* -- top-level keys */
-
-static const char *const drop_names[KINO__DROP_COUNT] = {
-#define DROP_NAME(name, value, text) [KINO__DROP_##name] = (text),
-    KINO__RING_DROP_MAP(DROP_NAME)
-#undef DROP_NAME
-};
-
-static void add_drops(kino__json *json, const uint64_t dropped[KINO__DROP_SLOTS])
-{
-    for (int i = 0; i < KINO__DROP_COUNT; i++)
-        if (dropped[i]) {
-            kino__json_key(json, drop_names[i]);
-            kino__json_uint(json, dropped[i]);
-        }
-}
-
-static bool has_drops(const uint64_t dropped[KINO__DROP_SLOTS])
-{
-    for (int i = 0; i < KINO__DROP_COUNT; i++)
-        if (dropped[i])
-            return true;
-    return false;
-}
-
-/* {} when nothing is missing. */
-static void add_loss(const kino__ring_image *image, kino__buffer *out)
-{
-    uint64_t sums[KINO__DROP_SLOTS];
-    memcpy(sums, image->meta.dropped, sizeof sums);
-    for (size_t i = 0; i < image->threads.count; i++)
-        for (int reason = 0; reason < KINO__DROP_COUNT; reason++)
-            sums[reason] += image->threads.items[i].dropped[reason];
-    kino__json json = {.out = out};
-    kino__json_begin_object(&json);
-    add_drops(&json, sums);
-    if (image->damaged) {
-        kino__json_key(&json, "damaged");
-        kino__json_uint(&json, image->damaged);
-    }
-    if (image->open_count) {
-        kino__json_key(&json, "open_spans");
-        kino__json_uint(&json, image->open_count);
-    }
-    if (image->meta.state != KINO__RING_STOPPED) {
-        kino__json_key(&json, "ended_without_stop");
-        kino__json_bool(&json, true);
-    }
-    bool has_threads = false;
-    for (size_t i = 0; i < image->threads.count; i++) {
-        const kino__ring_thread *thread = &image->threads.items[i];
-        if (!has_drops(thread->dropped))
-            continue;
-        if (!has_threads) {
-            kino__json_key(&json, "threads");
-            kino__json_begin_array(&json);
-        }
-        has_threads = true;
-        kino__json_begin_object(&json);
-        kino__json_key(&json, "tid");
-        kino__json_uint(&json, thread->tid);
-        add_drops(&json, thread->dropped);
-        kino__json_end_object(&json);
-    }
-    if (has_threads)
-        kino__json_end_array(&json);
-    kino__json_end_object(&json);
-}
-
-/* Where the zones of the program are. */
-static void add_sites(const kino__ring_image *image, kino__buffer *out)
-{
-    kino__json json = {.out = out};
-    kino__json_begin_array(&json);
-    for (size_t i = 1; i < image->names.count; i++) {
-        const kino__ring_name *name = &image->names.items[i];
-        if (!name->line || !name->category.size) /* made at run time, or a key of arguments */
-            continue;
-        kino__json_begin_object(&json);
-        kino__json_key(&json, "name");
-        kino__json_string(&json, name->name);
-        kino__json_key(&json, "category");
-        kino__json_string(&json, name->category);
-        kino__json_key(&json, "file");
-        kino__json_string(&json, name->file);
-        kino__json_key(&json, "line");
-        kino__json_uint(&json, name->line);
-        kino__json_key(&json, "function");
-        kino__json_string(&json, name->function);
-        kino__json_end_object(&json);
-    }
-    kino__json_end_array(&json);
-}
-
-static void add_devices(const kino__ring_image *image, kino__buffer *out)
-{
-    kino__json json = {.out = out};
-    kino__json_begin_array(&json);
-    for (size_t i = 0; i < image->devices.count; i++)
-        kino__json_raw(&json, image->devices.items[i]);
-    kino__json_end_array(&json);
-}
-
-/* Keys that are ours to write. */
-static bool is_reserved(kino_str key)
-{
-    static const char *const names[] = {"schemaVersion",       "deviceProperties", "traceEvents",
-                                        "displayTimeUnit",     "traceName",        "kino_loss",
-                                        "baseTimeNanoseconds", "kino_sites"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (kino__str_is(key, names[i]))
-            return true;
-    return false;
-}
-
-void kino__ring_each_key(const kino__ring_image *image,
-                         void (*add)(void *context, kino_str key, kino_str json), void *context)
-{
-    kino__buffer text = {0};
-    add(context, KINO__STR("schemaVersion"), KINO__STR("1"));
-    add_devices(image, &text);
-    add(context, KINO__STR("deviceProperties"), kino__buffer_str(&text));
-    for (size_t i = 0; i < image->keys.count; i++) {
-        const kino__ring_key *key = &image->keys.items[i];
-        kino__json json = {.out = &text};
-        text.size = 0;
-        kino__json_raw(&json, key->json);
-        if (!is_reserved(key->key))
-            add(context, key->key, kino__buffer_str(&text));
-    }
-    text.size = 0;
-    add_loss(image, &text);
-    add(context, KINO__STR("kino_loss"), kino__buffer_str(&text));
-    text.size = 0;
-    add_sites(image, &text);
-    add(context, KINO__STR("kino_sites"), kino__buffer_str(&text));
-    add(context, KINO__STR("displayTimeUnit"), KINO__STR("\"ms\""));
-    text.size = 0;
-    kino__buffer_printf(&text, "%lld", (long long)image->base_ns);
-    add(context, KINO__STR("baseTimeNanoseconds"), kino__buffer_str(&text));
-    kino__buffer_deinit(&text);
-}
+/* What comes before the name of a span. */
+#define SPAN_HEAD ",\n  {\"ph\": \"X\", "
+enum { SPAN_HEAD_SIZE = sizeof SPAN_HEAD - 1 };
+#define DUR_KEY ", \"dur\": "
 
 /* -- the stream */
 
@@ -174,13 +39,18 @@ typedef struct stream {
     char *data;
     size_t size, capacity;
     bool has_events;
-    KINO__VEC(fragment) fragments; /* by text: "cat": "...", "name": "... without the last quote */
-    kino__buffer fragment_text;
+    /* by text: SPAN_HEAD, "cat": "...", "name": "... without the last quote */
+    KINO__VEC(fragment) fragments;
+    kino__buffer fragment_text; /* COPY_STEP more at the end */
     kino__buffer scratch;
     /* the label of the row of the last event, with the key of the time behind it */
     int64_t pid, tid;
     char label[LABEL_MAX];
     size_t label_size; /* 0: none yet */
+    uint64_t seconds;  /* of the last time, and their digits */
+    char seconds_text[COPY_STEP];
+    size_t seconds_size;
+    char triples[1000][4]; /* "000" and so on */
 } stream;
 
 static void flush(stream *s)
@@ -190,11 +60,8 @@ static void flush(stream *s)
     s->size = 0;
 }
 
-/* Room for so many bytes in one piece. */
-static bool has_room(stream *s, size_t bytes)
+static bool make_room(stream *s, size_t bytes)
 {
-    if (s->capacity - s->size >= bytes)
-        return s->status == KINO_OK;
     flush(s);
     if (bytes > s->capacity) {
         char *more = realloc(s->data, bytes);
@@ -206,6 +73,13 @@ static bool has_room(stream *s, size_t bytes)
         s->capacity = bytes;
     }
     return s->status == KINO_OK;
+}
+
+/* Room for so many bytes in one piece. */
+static inline bool has_room(stream *s, size_t bytes)
+{
+    return __builtin_expect(s->capacity - s->size >= bytes, 1) ? s->status == KINO_OK
+                                                               : make_room(s, bytes);
 }
 
 static void put(stream *s, kino_str text)
@@ -237,7 +111,7 @@ static char *put_digits(char *end, uint64_t value)
 
 static void put_number(stream *s, uint64_t value)
 {
-    char text[24], *at = put_digits(text + sizeof text, value);
+    char text[DIGITS_MAX], *at = put_digits(text + sizeof text, value);
     put(s, (kino_str){at, (size_t)(text + sizeof text - at)});
 }
 
@@ -248,19 +122,66 @@ static void put_signed(stream *s, int64_t value)
     put_number(s, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
-/* ns as microseconds with three decimals. */
+/* -- times: microseconds with three decimals, built in place; there is always room */
+
+static void make_triples(stream *s)
+{
+    for (int i = 0; i < 1000; i++) {
+        s->triples[i][0] = (char)('0' + i / 100);
+        s->triples[i][1] = (char)('0' + i / 10 % 10);
+        s->triples[i][2] = (char)('0' + i % 10);
+    }
+}
+
+static inline char *add_triple(const stream *s, char *at, uint64_t value)
+{
+    memcpy(at, s->triples[value], 4);
+    return at + 3;
+}
+
+/* Less than 1000, without zeros in front. */
+static inline char *add_small(const stream *s, char *at, uint64_t value)
+{
+    size_t skip = value < 10 ? 2 : value < 100 ? 1 : 0;
+    memcpy(at, s->triples[value] + skip, 3); /* up to 2 bytes of its neighbour */
+    return at + 3 - skip;
+}
+
+static char *add_seconds(stream *s, char *at, uint64_t seconds)
+{
+    if (seconds != s->seconds) {
+        char text[DIGITS_MAX], *end = text + sizeof text, *from = put_digits(end, seconds);
+        s->seconds = seconds;
+        s->seconds_size = (size_t)(end - from);
+        memcpy(s->seconds_text, from, s->seconds_size);
+    }
+    memcpy(at, s->seconds_text, COPY_STEP);
+    return at + s->seconds_size;
+}
+
+static inline char *add_time(stream *s, char *at, int64_t ns)
+{
+    if (__builtin_expect(ns < 0, 0))
+        *at++ = '-';
+    uint64_t value = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns, us = value / 1000;
+    if (us < 1000) {
+        at = add_small(s, at, us);
+    } else if (us < 1000000) {
+        at = add_small(s, at, us / 1000);
+        at = add_triple(s, at, us % 1000);
+    } else {
+        uint32_t rest = (uint32_t)(us % 1000000);
+        at = add_seconds(s, at, us / 1000000);
+        at = add_triple(s, at, rest / 1000);
+        at = add_triple(s, at, rest % 1000);
+    }
+    *at++ = '.';
+    return add_triple(s, at, value - us * 1000);
+}
+
 static void put_time(stream *s, int64_t ns)
 {
-    char text[32], *end = text + sizeof text;
-    uint64_t value = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns, rest = value % 1000;
-    end[-1] = (char)('0' + rest % 10);
-    end[-2] = (char)('0' + rest / 10 % 10);
-    end[-3] = (char)('0' + rest / 100);
-    end[-4] = '.';
-    char *at = put_digits(end - 4, value / 1000);
-    if (ns < 0)
-        *--at = '-';
-    put(s, (kino_str){at, (size_t)(end - at)});
+    s->size = (size_t)(add_time(s, s->data + s->size, ns) - s->data);
 }
 
 /* -- fragments */
@@ -283,19 +204,28 @@ static bool make_fragments(stream *s)
     for (size_t i = 0; i < count; i++) {
         const kino__ring_name *name = &s->image->names.items[i];
         size_t before = s->fragment_text.size;
+        kino__buffer_add(&s->fragment_text, KINO__STR(SPAN_HEAD));
         add_fragment(&s->fragment_text, name->category, name->name);
         s->fragments.items[i] = (fragment){before, (uint32_t)(s->fragment_text.size - before)};
     }
     s->fragments.count = count;
+    static const char more[COPY_STEP];
+    kino__buffer_add(&s->fragment_text, (kino_str){more, sizeof more});
     return !s->fragment_text.failed;
+}
+
+static inline fragment fragment_of(const stream *s, uint32_t text)
+{
+    return s->fragments.items[text < s->fragments.count ? text : 0];
 }
 
 static void put_name(stream *s, const kino__ring_event *event)
 {
     if (event->text) {
-        fragment f = s->fragments.items[event->text < s->fragments.count ? event->text : 0];
+        fragment f = fragment_of(s, event->text);
         if (has_room(s, f.size + EVENT_ROOM))
-            put(s, (kino_str){s->fragment_text.data + f.offset, f.size});
+            put(s, (kino_str){s->fragment_text.data + f.offset + SPAN_HEAD_SIZE,
+                              f.size - SPAN_HEAD_SIZE});
         return;
     }
     s->scratch.size = 0;
@@ -361,7 +291,7 @@ static bool visit(void *context, const kino__ring_event *event)
     if (s->has_events)
         PUT(s, ",");
     s->has_events = true;
-    PUT(s, "\n  {\"ph\": \"X\", ");
+    put(s, (kino_str){&SPAN_HEAD[1], SPAN_HEAD_SIZE - 1});
     s->data[s->size - 4] = event->phase;
     put_name(s, event);
     if (s->status != KINO_OK)
@@ -371,7 +301,7 @@ static bool visit(void *context, const kino__ring_event *event)
     put_label(s, event);
     put_time(s, event->ts_ns);
     if (event->phase == 'X') {
-        PUT(s, ", \"dur\": ");
+        PUT(s, DUR_KEY);
         put_time(s, event->dur_ns);
     } else if (event->phase == 'i') {
         PUT(s, ", \"s\": \"t\"");
@@ -386,6 +316,43 @@ static bool visit(void *context, const kino__ring_event *event)
         put_args(s, event->place);
     PUT(s, "}");
     return s->status == KINO_OK;
+}
+
+/* -- spans without arguments */
+
+/* Whole steps, because bytes behind both may be used. */
+static inline char *copy(char *to, const char *from, size_t size)
+{
+    for (size_t done = 0; done < size; done += COPY_STEP)
+        memcpy(to + done, from + done, COPY_STEP);
+    return to + size;
+}
+
+static bool add_span(void *context, const kino__ring_span *span)
+{
+    static const char dur_key[COPY_STEP] = DUR_KEY;
+    stream *s = context;
+    bool is_known = s->has_events && s->label_size && s->tid == span->tid && s->pid == span->pid;
+    if (__builtin_expect(!is_known, 0)) {
+        kino__ring_event event = {.phase = 'X',
+                                  .text = span->text,
+                                  .pid = span->pid,
+                                  .tid = span->tid,
+                                  .ts_ns = span->ts_ns,
+                                  .dur_ns = span->dur_ns};
+        return visit(s, &event);
+    }
+    fragment f = fragment_of(s, span->text);
+    if (!has_room(s, f.size + EVENT_ROOM))
+        return false;
+    char *at = copy(s->data + s->size, s->fragment_text.data + f.offset, f.size);
+    at = copy(at, s->label, s->label_size);
+    at = add_time(s, at, span->ts_ns);
+    at = copy(at, dur_key, sizeof DUR_KEY - 1);
+    at = add_time(s, at, span->dur_ns);
+    *at++ = '}';
+    s->size = (size_t)(at - s->data);
+    return true;
 }
 
 /* -- the document */
@@ -414,7 +381,7 @@ static void put_document(stream *s, const char *name)
     if (!has_room(s, EVENT_ROOM))
         return;
     PUT(s, "\n  \"traceEvents\": [");
-    if (!kino__ring_each(s->image, visit, s) || !has_room(s, EVENT_ROOM))
+    if (!kino__ring_each_span(s->image, visit, add_span, s) || !has_room(s, EVENT_ROOM))
         return;
     PUT(s, "\n  ],\n  \"traceName\": ");
     s->scratch.size = 0;
@@ -430,7 +397,9 @@ kino_status kino__ring_write_json(const kino__ring_image *image, const char *nam
                                   kino_error *err)
 {
     stream s = {.image = image, .sink = sink, .err = err, .capacity = BLOCK};
+    s.seconds = UINT64_MAX; /* none yet */
     s.data = malloc(s.capacity);
+    make_triples(&s);
     if (!s.data || !make_fragments(&s))
         s.status = kino__fail_nomem(err);
     else

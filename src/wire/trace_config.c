@@ -370,6 +370,14 @@ static void warn_of_key(parser *p, kino_str name)
     warn(p, "unknown key '%.*s'", SHOWN(name));
 }
 
+kino__config_key_kind kino__config_key_kind_of(kino_str name)
+{
+    for (size_t i = 0; i < KEY_COUNT; i++)
+        if (kino__str_is(name, keys[i].name))
+            return keys[i].role == ROLE_BASE ? KINO__CONFIG_KEY_BASE : KINO__CONFIG_KEY_REQUEST;
+    return KINO__CONFIG_KEY_UNKNOWN;
+}
+
 static kino_status check_bytes(const parser *p, kino_str line)
 {
     for (size_t i = 0; i < line.size; i++) {

@@ -80,6 +80,20 @@ void kino__config_take(kino__config *from, kino__config *to);
 KINO_NODISCARD kino_status kino__config_check_request(const kino__config *config,
                                                       const char *origin, kino_error *err);
 
+/* Who a key is for. */
+typedef enum kino__config_key_kind {
+    KINO__CONFIG_KEY_UNKNOWN,
+    KINO__CONFIG_KEY_REQUEST, /* of a trace */
+    KINO__CONFIG_KEY_BASE,    /* of the process: nobody sends it to another one */
+} kino__config_key_kind;
+kino__config_key_kind kino__config_key_kind_of(kino_str name);
+
+/* A request's text put together again from what is known: one line "KEY=VALUE\n" for each known key
+ * of a trace, in the order of the text, the last one where a key comes twice. Comments, unknown
+ * keys, those of the process and REQUEST_TRACE_ID stay behind; Kino's own keys too, unless
+ * `with_kino`. `text` must be one that kino__config_parse took: values are copied as they are. */
+void kino__config_rebuild(kino_str text, bool with_kino, kino__buffer *out);
+
 /* Is it a number of steps, rather than a time? */
 static inline bool kino__config_is_by_iteration(const kino__config *config)
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Programs that record with libkino: what they did must not change whatever happens to the recorder, and the trace says what
-was recorded. Threads, 50 forked children, exit without stop, a crash, a full disk, a folder that cannot be written, limits."""
+was recorded. Threads, 50 forked children, exit without stop, a crash, a full disk, a folder that cannot be written, no memory, limits."""
 import json
 import os
 import pathlib
@@ -85,6 +85,8 @@ class Fates:
             document = self.trace(out)
             self.test.check(len(self.spans(document, "inner")) == spans, f"{mode}: {len(self.spans(document, 'inner'))} spans")
             self.test.check(document["kino_loss"].get("ended_without_stop") is True, f"{mode}: {document['kino_loss']}")
+            told = subprocess.run([recorded.KINO, "info", out], capture_output=True, text=True).stdout
+            self.test.check("1 of 1 recordings ended with their process, without a stop" in told, f"{mode}: info: {told}")
             if mode == "segv":
                 fatal = self.spans(document, "fatal")
                 self.test.check(len(fatal) == 1 and fatal[0]["args"]["finished"] is False, f"segv: the open span: {fatal}")
@@ -96,33 +98,61 @@ class Fates:
         out = self.folder / "refused.json"
         told = self.run("plain", out, self.folder / "nowhere")
         self.test.check("not recorded: cannot make a folder for buffers in" in told, f"no folder: {told}")
-        if os.getuid() != 0:
+        in_the_way = self.folder / "file"
+        in_the_way.write_text("")
+        told = self.run("plain", out, in_the_way)
+        self.test.check("not recorded: cannot make a folder for buffers in" in told and "not a directory" in told.lower(),
+                        f"a file: {told}")
+        told = self.run("plain", out, pathlib.Path("/proc"))  # nobody makes folders there, root neither
+        self.test.check("not recorded: cannot make a folder for buffers in '/proc'" in told, f"/proc: {told}")
+        if os.getuid() != 0:  # root may write there all the same
             closed = self.folder / "closed"
             closed.mkdir(0o500)
             told = self.run("plain", out, closed)
-            self.test.check("permission denied" in told, f"read-only: {told}")
+            self.test.check("permission denied" in told, f"closed: {told}")
         told = self.run("limit", out)
         self.test.check("above the limit of file sizes" in told, f"limit: {told}")
         told = self.run("late-limit", out)
         self.test.check("not saved: " in told, f"late-limit: {told}")
         self.test.check(not out.exists(), "something was saved after all")
 
-    def full_disk(self):
-        """A file system of one megabyte, in a name space of our own; where the system does not let us, this part is left out."""
-        script = 'mkdir -p "$1" && mount -t tmpfs -o size=1m,mode=0777 none "$1" && KINO_DIR="$1" exec "$2" plain "$3"'
+    def memory(self):
+        """Address space that is over: before the session there is none, in the middle of it everything is recorded all the same."""
+        out = self.folder / "memory.json"
+        if recorded.sanitizer_flags():
+            return  # they need more of it than there is
+        told = self.run("memory", out)
+        self.test.check("not recorded: " in told and "memory" in told, f"memory: {told}")
+        self.test.check(not out.exists(), "memory: something was saved")
+        told = self.run("late-memory", out)
+        self.test.check("not dumped: " in told, f"late-memory: {told}")
+        document = self.trace(out)
+        self.test.check(len(self.spans(document, "inner")) == 14, f"late-memory: {len(self.spans(document, 'inner'))} spans")
+        made = {e["name"] for e in document["traceEvents"] if e["name"].startswith("made ")}
+        self.test.check(made == {f"made {i}" for i in range(100)}, f"late-memory: {len(made)} names")
+        self.test.check(document["kino_loss"] == {}, f"late-memory: loss {document['kino_loss']}")
+
+    def mounted(self, options, words):
+        """The program with its buffers on a file system with these options, in a name space of our own; where the system does not
+        let us have one, this part is left out."""
+        script = 'mkdir -p "$1" && mount -t tmpfs -o "$2" none "$1" && KINO_DIR="$1" exec "$3" plain "$4"'
         command = ["unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh"]
-        mount = self.folder / "small"
+        mount = self.folder / "mounted"
         try:
             possible = subprocess.run(["unshare", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"],
                                       capture_output=True).returncode == 0
         except FileNotFoundError:
             possible = False
         if not possible:
-            print("left out: a full disk needs name spaces")
+            print(f"left out: {words[-1]}: needs name spaces")
             return
-        done = subprocess.run([*command, mount, self.program, self.folder / "full.json"], capture_output=True, text=True)
-        self.test.check((done.returncode, done.stdout) == (3, "result 42\n"), f"full disk: {done}")
-        self.test.check("not recorded: cannot have" in done.stderr and "no space left" in done.stderr, f"full disk: {done.stderr}")
+        done = subprocess.run([*command, mount, options, self.program, self.folder / "never.json"], capture_output=True, text=True)
+        self.test.check((done.returncode, done.stdout) == (3, "result 42\n"), f"{options}: {done}")
+        self.test.check(all(word in done.stderr for word in words), f"{options}: {done.stderr}")
+
+    def file_systems(self):
+        self.mounted("size=1m,mode=0777", ["not recorded: cannot have", "no space left"])
+        self.mounted("ro", ["not recorded: cannot make a folder for buffers in", "read-only file system"])
 
     def formats(self):
         plain, own = self.folder / "plain.json", self.folder / "plain.kino"
@@ -135,6 +165,13 @@ class Fates:
         again = self.folder / "again.json"
         done = subprocess.run([recorded.KINO, "recover", own, again], capture_output=True, text=True)
         self.test.check(done.returncode == 0 and len(self.spans(self.trace(again), "inner")) == 7, f"a cut file: {done.stderr}")
+
+
+def clock(test, folder):
+    """Times keep to CLOCK_MONOTONIC_RAW within a microsecond. A minute of it: build/bench/bench_record_clock OUT.json"""
+    program = test.compile(recorded.ROOT / "bench/record_clock.c", folder / "clock")
+    done = subprocess.run([program, folder / "clock.json", "--seconds", "1"], capture_output=True, text=True)
+    test.check(done.returncode == 0 and json.loads(done.stdout)["marks"] > 10, f"clock: {done}")
 
 
 def example(test, folder):
@@ -152,9 +189,51 @@ def copies(test, folder):
     program, out = test.compile("copies.c", folder / "copies", is_static=True), folder / "copies.json"
     done = subprocess.run([program, recorded.LIBRARIES / "libkino.so", out], capture_output=True, text=True)
     test.check(done.returncode == 0, f"copies: {done}")
+    if done.returncode != 0:
+        return
     spans = {e["name"]: e for e in json.load(open(out))["traceEvents"] if e["ph"] == "X" and e["cat"] == "cpu_op"}
-    test.check(sorted(spans) == ["ended by the other copy", "of the other copy", "of the program"], f"copies: {spans}")
-    test.check(len({e["tid"] for e in spans.values()}) == 1 and not any("args" in e for e in spans.values()), f"copies: {spans}")
+    test.check(sorted(spans) == ["ended by the other copy", "function of the other copy", "function of the program",
+                                 "of the other copy", "of the program"], f"copies: {spans}")
+    plain = [e for name, e in spans.items() if "function" not in name]
+    test.check(len({e["tid"] for e in spans.values()}) == 1 and not any("args" in e for e in plain), f"copies: {spans}")
+
+
+def check_told(test, out, loss):
+    """kino check and kino info say what the trace's own account says, by thread and reason."""
+    done = subprocess.run([recorded.KINO, "check", out, "--format", "json"], capture_output=True, text=True)
+    tables = {t["name"]: [dict(zip([c["name"] for c in t["columns"]], row)) for row in t["rows"]]
+              for t in json.loads(done.stdout)["tables"]}
+    told = sorted((row["thread"] or 0, row["reason"], row["count"]) for row in tables["recorder_losses"])
+    want = [(0, key, value) for key, value in loss.items() if isinstance(value, int)]
+    want += [(t["tid"], key, value) for t in loss["threads"] for key, value in t.items() if key != "tid"]
+    test.check(told == sorted(want), f"check: {told[:5]} ..., not {sorted(want)[:5]} ...")
+    dropped = [row["count"] for row in tables["findings"] if row["kind"] == "profiler_dropped"]
+    test.check(dropped == [loss["buffer_full"]], f"check: {dropped} dropped, not {loss['buffer_full']}")
+    done = subprocess.run([recorded.KINO, "info", out], capture_output=True, text=True)
+    test.check(f"the recorder had no room for {loss['buffer_full']} events" in done.stdout, f"info: {done.stdout[-300:]}")
+
+
+def soak(test, folder):
+    """A second at full rate on three threads and others that come and go: within the budget, and every span is in the trace or
+    counted as lost. Ten minutes of it: build/bench/bench_record_soak --seconds 600."""
+    if recorded.sanitizer_flags():
+        return  # their memory is counted, too
+    program = test.compile(recorded.ROOT / "bench/record_soak.c", folder / "soak")
+    for mode in [], ["--capture"]:
+        out = folder / "soak.json"
+        done = subprocess.run([program, "--seconds", "0.7", "--threads", "3", "--budget", "6", "--save", out, *mode],
+                              capture_output=True, text=True)
+        test.check(done.returncode == 0, f"soak: {done}")
+        told, document = json.loads(done.stdout), json.load(open(out))
+        kept = sum(e["ph"] == "X" and e["name"] in ("outer", "inner", "guest") for e in document["traceEvents"])
+        steps = sum(e["ph"] == "X" and e["name"].startswith("ProfilerStep#") for e in document["traceEvents"])
+        loss = document["kino_loss"]
+        lost = sum(value for key, value in loss.items() if key in ("buffer_full", "overwritten", "too_many_threads"))
+        # steps are records, too; those that are lost are not told apart, and the last one is never written
+        test.check(told["spans"] <= kept + lost <= told["spans"] + 200, f"soak: {told} but {kept} kept, {steps} steps, {loss}"[:600])
+        test.check(kept > 50000, f"soak: only {kept} spans are left")
+        if mode:
+            check_told(test, out, loss)
 
 
 def main():
@@ -167,8 +246,10 @@ def main():
             if is_static and recorded.sanitizer_flags():
                 break
             fates = Fates(test, test.compile("modes.c", where / "modes", is_static=is_static), where)
-            for part in fates.threads, fates.forks, fates.ends, fates.crashes, fates.refusals, fates.full_disk, fates.formats:
+            for part in fates.threads, fates.forks, fates.ends, fates.crashes, fates.refusals, fates.memory, fates.file_systems, fates.formats:
                 part()
+        soak(test, folder)
+        clock(test, folder)
         example(test, folder)
         if not recorded.sanitizer_flags():
             copies(test, folder)

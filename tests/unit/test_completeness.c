@@ -316,6 +316,51 @@ TEST(check_finds_flows_that_lead_nowhere)
 
 /* -- the profiler's own words -- */
 
+static const char recorder_kinds[] =
+    "profiler_dropped,recorder_parts_lost,recorder_bad_records,ended_without_stop,"
+    "unfinished_spans,recorder_overwritten";
+
+TEST(check_reads_what_the_recorder_lost)
+{
+    kino__trace *trace = FIXTURE(OP(.ts = 0, .dur = 1));
+    set_metadata(
+        trace, "kino_loss",
+        "{\"buffer_full\": 7, \"too_many_threads\": 2, \"texts_full\": 1, \"text_cut\": 10, "
+        "\"late\": 100, \"overwritten\": 5000, \"damaged\": 3, \"open_spans\": 4, "
+        "\"ended_without_stop\": true, \"threads\": [{\"tid\": 71, \"buffer_full\": 6}, "
+        "{\"tid\": 72, \"buffer_full\": 1, \"late\": 100}]}");
+    CHECK_STR(
+        findings(recorder_kinds, trace),
+        "loss profiler_dropped 9; loss recorder_parts_lost 111; damage recorder_bad_records 3; "
+        "warning ended_without_stop 1; note unfinished_spans 4; note recorder_overwritten 5000");
+    trace = FIXTURE(OP(.ts = 0, .dur = 1));
+    set_metadata(trace, "kino_loss", "{}"); /* it says that nothing was lost */
+    CHECK_STR(findings(recorder_kinds, trace), "");
+    trace = FIXTURE(OP(.ts = 0, .dur = 1));
+    set_metadata(trace, "kino_loss", "{\"buffer_full\": -1, \"threads\": 3, \"late\": \"x\"");
+    CHECK_STR(findings(recorder_kinds, trace), "");
+}
+
+TEST(check_lists_losses_of_the_recorder_by_thread)
+{
+    kino__trace *trace = FIXTURE(OP(.ts = 0, .dur = 1));
+    set_metadata(trace, "kino_loss",
+                 "{\"buffer_full\": 7, \"threads\": [{\"tid\": 71, \"buffer_full\": 6}, "
+                 "{\"tid\": 72, \"buffer_full\": 1, \"late\": 100}]}");
+    kino__losses losses = {0};
+    REQUIRE(kino__completeness_losses(trace, &losses));
+    REQUIRE_EQ(losses.count, 4);
+    static const int64_t wants[][2] = {{KINO_NO_INT, 7}, {71, 6}, {72, 1}, {72, 100}};
+    for (size_t i = 0; i < 4; i++) {
+        CHECK_EQ(losses.items[i].tid, wants[i][0]);
+        CHECK_EQ(losses.items[i].count, wants[i][1]);
+    }
+    CHECK_EQ(losses.items[2].reason, losses.items[1].reason);
+    CHECK(losses.items[3].reason != losses.items[2].reason);
+    kino__vec_deinit(&losses);
+    kino__trace_free(trace);
+}
+
 TEST(check_reads_what_the_profiler_counted)
 {
     kino__trace *trace = FIXTURE(OP(.ts = 0, .dur = 1));
@@ -438,6 +483,7 @@ TEST(check_gives_the_same_after_saving_and_loading)
     kino__trace *trace =
         FIXTURE(LAUNCH_CALL(.ts = 10, .dur = -2, .bind = 1), KERNEL(.ts = 55, .dur = 2, .bind = 9));
     trace->rank = 2;
+    set_metadata(trace, "kino_loss", "{\"late\": 5, \"threads\": [{\"tid\": 7, \"late\": 5}]}");
     kino__ledger_add(&trace->ledger, KINO__DAMAGE_GARBAGE, 31);
     void *partial = kino__partial_new(&a), *loaded = NULL;
     REQUIRE(a.def->map(&a, trace, partial, NULL) == KINO_OK);

@@ -204,6 +204,8 @@ TEST(a_prepared_session_that_is_given_up_stops_device_backends)
     prepare_session();
     prepare_session();
     CHECK_STR(fake.log, "probe prepare stop prepare ");
+    kino_discard(); /* at once, not when the next one is prepared */
+    CHECK_STR(fake.log, "probe prepare stop prepare stop ");
 }
 
 TEST(a_device_backend_that_fails_is_left_out_and_the_trace_says_why)

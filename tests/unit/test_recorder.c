@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <kino/kino.h>
+#include <kino/record_function.h>
 
 #include "base/json_out.h"
 #include "unit/test.h"
@@ -285,6 +286,56 @@ TEST(recorder_says_which_rank_it_is)
 }
 
 /* -- processes and threads */
+
+TEST(recorder_forgets_the_id_of_an_earlier_trace)
+{
+    kino_session_options options = KINO_SESSION_OPTIONS_INIT;
+    options.budget_bytes = 4 * MIB;
+    static const char *const ids[] = {"first", NULL, "third \"quoted\"", NULL};
+    static const char *const wants[] = {"\"trace_id\": \"first\"", NULL,
+                                        "\"trace_id\": \"third \\\"quoted\\\"\"", NULL};
+    for (int i = 0; i < 4; i++) {
+        options.trace_id = ids[i];
+        options.directory = test_tmp("");
+        REQUIRE(kino_prepare(&options, NULL) == KINO_OK);
+        REQUIRE(kino_start(NULL) == KINO_OK);
+        REQUIRE(kino_stop(NULL) == KINO_OK);
+        char *text = saved();
+        CHECK_EQ(count_of(text, "\"trace_id\""), wants[i] ? 1 : 0);
+        CHECK_EQ(wants[i] ? count_of(text, wants[i]) : 1, 1);
+        free(text);
+    }
+    kino_discard();
+}
+
+/* Threads are named by kino_record_thread, as record functions name them. */
+TEST(recorder_links_backward_to_forward_by_logical_thread)
+{
+    start(KINO_MODE_CAPTURE, 4 * MIB);
+    kino_span forward = kino_begin("forward", "cpu_op");
+    kino_set_sequence(forward, 12, 0);
+    kino_end(forward);
+    kino_span other = kino_begin("not its backward", "cpu_op");
+    kino_set_sequence(other, 12, kino_record_thread() + 1);
+    kino_end(other);
+    kino_span backward = kino_begin("backward", "cpu_op");
+    kino_set_sequence(backward, 12, kino_record_thread());
+    kino_end(backward);
+    REQUIRE(kino_stop(NULL) == KINO_OK);
+    char *text = saved();
+    CHECK_EQ(count_of(text, "\"cat\": \"fwdbwd\""), 2); /* one arrow */
+    char want[80];
+    (void)snprintf(want, sizeof want, "\"Fwd thread id\":%llu}",
+                   (unsigned long long)kino_record_thread());
+    CHECK_EQ(count_of(text, want), 1);
+    free(text);
+    kino_discard();
+}
+
+TEST(recorder_knows_its_version)
+{
+    CHECK(strchr(kino_version(), '.') != NULL);
+}
 
 TEST(recorder_is_silent_in_a_forked_child)
 {

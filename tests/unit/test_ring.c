@@ -237,6 +237,65 @@ TEST(ring_arguments_find_their_span_wherever_they_stand)
     end(&r);
 }
 
+/* Simple spans have a way of their own through events and JSON: digits are grouped there. */
+TEST(ring_json_writes_times_of_any_length)
+{
+    static const struct {
+        int64_t ns;
+        const char *text;
+    } lengths[] = {
+        {0, "0.000"},
+        {2, "0.002"},
+        {98, "0.098"},
+        {998, "0.998"},
+        {1000, "1.000"},
+        {9998, "9.998"},
+        {10002, "10.002"},
+        {99998, "99.998"},
+        {100000, "100.000"},
+        {999998, "999.998"},
+        {1000000, "1000.000"},
+        {1002004, "1002.004"},
+        {30405060, "30405.060"},
+        {999999998, "999999.998"},
+        {1000000000, "1000000.000"},
+        {1000002006, "1000002.006"},
+        {61004500120, "61004500.120"},
+        {86400000000000, "86400000000.000"},
+    };
+    enum { COUNT = sizeof lengths / sizeof *lengths };
+    static const char *const names[] = {
+        "a", "exactly_sixteen_", "exactly_thirty_two_characters_xx",
+        "one_that_is_longer_than_two_steps_of_the_copy_of_names_which_are_thirty_two_bytes_each"};
+    recording r;
+    kino__ring_image image;
+    kino__buffer out = {0};
+    begin(&r);
+    (void)add_text(&r, KINO__TEXT_NAME, "(name lost)", "");
+    uint32_t first = r.names + 1;
+    for (int i = 0; i < 4; i++)
+        (void)add_text(&r, KINO__TEXT_NAME, names[i], "cpu_op");
+    for (uint32_t i = 0; i < COUNT; i++) /* at 2 us, and as long behind that as they are long */
+        add(&r, (int)(i % 2),
+            (kino_impl_v1_record){2000 + (uint64_t)lengths[i].ns / 2,
+                                  2000 + (uint64_t)lengths[i].ns, first + i % 4, KINO_IMPL_V1_SPAN,
+                                  0, 0, 0});
+    finish(&r, &image);
+    const char *json = json_of(&image, &out);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        char want[512];
+        long long at = (long long)(real_ns - image.base_ns + 2000 + lengths[i].ns);
+        (void)snprintf(want, sizeof want,
+                       ",\n  {\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"%s\", \"pid\": 70, "
+                       "\"tid\": %u, \"ts\": %lld.%03lld, \"dur\": %s}",
+                       names[i % 4], 71 + i % 2, at / 1000, at % 1000, lengths[i].text);
+        CHECK_STR(strstr(json, want) ? want : "not there", want);
+    }
+    kino__buffer_deinit(&out);
+    kino__ring_image_deinit(&image);
+    end(&r);
+}
+
 TEST(ring_json_is_valid_whatever_the_texts_are)
 {
     recording r;

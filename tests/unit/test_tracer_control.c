@@ -283,6 +283,15 @@ TEST_THREADS(control_calls_clients)
     CHECK_EQ(client.prepared, 1);
 }
 
+static kino_status refuse(void *context, const char *url, const char *file, kino_error *error)
+{
+    (void)context;
+    (void)url;
+    (void)file;
+    (void)snprintf(error->message, sizeof error->message, "the store is full");
+    return KINO_LIMIT;
+}
+
 TEST_THREADS(control_sends_traces_to_loggers)
 {
     char where[100] = "";
@@ -306,6 +315,24 @@ TEST_THREADS(control_sends_traces_to_loggers)
     CHECK_STR(where, "store://b/own.json");
     CHECK_EQ(kino_save("other://x", &err), KINO_UNAVAILABLE);
     CHECK_STR(err.message, "'other://x': nobody has registered other://");
+    /* the same on another thread; what was recorded may be given up at once */
+    CHECK_EQ(kino_save_async("other://x", &err), KINO_UNAVAILABLE);
+    CHECK_STR(err.message, "'other://x': nobody has registered other://");
+    CHECK_EQ(kino_save_async("STORE://b/later.json", &err), KINO_OK);
+    kino_discard();
+    CHECK_EQ(kino_wait(&err), KINO_OK);
+    CHECK_STR(where, "STORE://b/later.json");
+    CHECK_EQ(kino_save_async("store://b/none.json", &err), KINO_UNAVAILABLE);
+    CHECK_STR(err.message, "nothing to save: no session was stopped");
+    logger.save = refuse;
+    REQUIRE_EQ(kino_logger_set(&logger, &err), KINO_OK);
+    REQUIRE_EQ(kino_prepare(NULL, &err), KINO_OK);
+    REQUIRE_EQ(kino_start(&err), KINO_OK);
+    REQUIRE_EQ(kino_stop(&err), KINO_OK);
+    CHECK_EQ(kino_save_async("store://full", &err), KINO_OK);
+    CHECK_EQ(kino_wait(&err), KINO_LIMIT);
+    CHECK_STR(err.message, "the store is full");
+    CHECK_EQ(kino_wait(&err), KINO_OK); /* told once */
     kino_discard();
 }
 

@@ -1,12 +1,12 @@
 /* opencl.c - the OpenCL backend: how it comes into a process, its devices, its part in sessions.
  *
- * One shared object, libkino_opencl.so, that is a layer of the OpenCL loader:
+ * Part of libkino_inject.so, which is a layer of the OpenCL loader:
  *
- *   OPENCL_LAYERS=/path/libkino_opencl.so program
+ *   OPENCL_LAYERS=/path/libkino_inject.so program
  *
- * A program that records by itself then has its OpenCL work in the trace. For one that does not,
- * KINO_TRACE=trace.json records from the first use of OpenCL to the end of the process. Without the
- * layer nothing is seen: the loader gives no other way between a program and its runtime.
+ * A program that records by itself then has its OpenCL work in the trace. `kino record` does this
+ * for one that does not; KINO_TRACE=trace.json does it without that program. Without the layer
+ * nothing is seen: the loader gives no other way between a program and its runtime.
  *
  * Both names of the initialiser are there: ocl-icd and older loaders of Khronos call clInitLayer,
  * newer ones clInitLayerWithProperties. Loaders may initialise a layer once per process only. */
@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <kino/kino.h>
 #include <kino/opencl.h>
@@ -232,37 +231,6 @@ static void at_exit(void)
     self.has_ended = true;
 }
 
-/* The trace is written when the process ends: too late to hear that its folder does not exist. */
-static bool is_writable(const char *path)
-{
-    char folder[4096] = ".";
-    const char *slash = strrchr(path, '/');
-    size_t size = slash ? (size_t)(slash - path) + 1 : 0;
-    if (size >= sizeof folder || strstr(path, "://")) /* a logger's business */
-        return true;
-    if (size) {
-        memcpy(folder, path, size);
-        folder[size] = '\0';
-    }
-    return access(folder, W_OK | X_OK) == 0;
-}
-
-/* KINO_TRACE: nobody else can say what went wrong here, so this prints. */
-static void start_by_itself(const char *path)
-{
-    kino_session_options options = KINO_SESSION_OPTIONS_INIT;
-    kino_session_state now_state = {.size = sizeof now_state};
-    kino_error err;
-    kino_session_get(&now_state);
-    if (now_state.phase != KINO_SESSION_IDLE)
-        return; /* the program records by itself */
-    options.exit_path = path;
-    if (!is_writable(path))
-        (void)fprintf(stderr, "kino: nothing is recorded: cannot write '%s': %m\n", path);
-    else if (kino_prepare(&options, &err) != KINO_OK || kino_start(&err) != KINO_OK)
-        (void)fprintf(stderr, "kino: nothing is recorded: %s\n", err.message);
-}
-
 static cl_int take_place(cl_uint count, const cl_icd_dispatch *target)
 {
     size_t known = count < ENTRIES ? count : ENTRIES;
@@ -273,9 +241,7 @@ static cl_int take_place(cl_uint count, const cl_icd_dispatch *target)
         return CL_SUCCESS; /* the program comes first: a table without us */
     kino__opencl_fill(&self.table);
     (void)atexit(at_exit);
-    const char *path = secure_getenv("KINO_TRACE");
-    if (path && *path)
-        start_by_itself(path);
+    kino__opencl_begin();
     return CL_SUCCESS;
 }
 

@@ -4,8 +4,8 @@
  *   opencl_calls.c  the functions that stand between the program and the runtime
  *   opencl_work.c   the commands that are under way: events, and their times when they are done
  *
- * The layer uses public headers of libkino only, and nothing of OpenCL but headers: the functions
- * of the runtime come from the loader. */
+ * It uses public headers of libkino only, and nothing of OpenCL but headers: the functions of the
+ * runtime come from the loader. Built into libkino_inject.so. */
 #ifndef KINO__TRACER_BACKEND_OPENCL_INTERNAL_H
 #define KINO__TRACER_BACKEND_OPENCL_INTERNAL_H
 
@@ -123,6 +123,9 @@ void kino__opencl_forget(void);
 void kino__opencl_name_calls(void);
 /* Puts our functions into the table, where the target has one. */
 void kino__opencl_fill(cl_icd_dispatch *table);
+
+/* src/inject: the program uses OpenCL, which may be what a recording waits for. */
+void kino__opencl_begin(void);
 
 /* opencl.c: the number of a device in the trace. */
 uint32_t kino__opencl_add_device(cl_device_id device);

@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "tracer/backend/opencl_internal.h"
+#include "wire/injection.h"
 
 enum {
     COMMANDS_MAX = 1 << 16, /* commands under way that are kept; further ones are lost */
@@ -604,7 +605,7 @@ bool kino__opencl_start_collector(void)
     state.runs = pthread_create(&state.thread, NULL, run, NULL) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (state.runs)
-        (void)pthread_setname_np(state.thread, "kino-opencl");
+        (void)pthread_setname_np(state.thread, KINO__THREAD_OPENCL);
     return state.runs;
 }
 

@@ -89,6 +89,68 @@ static int forks(const char *out)
     return good;
 }
 
+/* -- address space: what is left of it, and what it is when nothing is */
+
+static size_t address_space(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (!file || fscanf(file, "%lu", &pages) != 1)
+        exit(2);
+    fclose(file);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void limit_memory(size_t more)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = address_space() + more;
+    setrlimit(RLIMIT_AS, &limit);
+}
+
+static void lift_limit(void)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_AS, &limit);
+}
+
+/* Takes all memory there is, and works on without any. */
+static int work_without_memory(const char *out)
+{
+    struct block {
+        struct block *next;
+    } *blocks = NULL;
+    limit_memory(1 << 20);
+    for (size_t size = 1 << 19; size >= sizeof *blocks;) {
+        struct block *more = malloc(size);
+        if (!more) {
+            size /= 2;
+            continue;
+        }
+        more->next = blocks;
+        blocks = more;
+    }
+    int result = work(7);
+    for (int i = 0; i < 100; i++) { /* names that nobody has seen */
+        char name[32];
+        snprintf(name, sizeof name, "made %d", i);
+        kino_end(kino_begin(name, "cpu_op"));
+    }
+    kino_error error = {0};
+    if (kino_dump(out, 0, &error) != KINO_OK)
+        fprintf(stderr, "not dumped: %s\n", error.message);
+    while (blocks) {
+        struct block *next = blocks->next;
+        free(blocks);
+        blocks = next;
+    }
+    lift_limit();
+    return result;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3)
@@ -101,8 +163,13 @@ int main(int argc, char **argv)
     struct rlimit limit = {1 << 20, 1 << 20};
     if (strcmp(mode, "limit") == 0)
         setrlimit(RLIMIT_FSIZE, &limit);
+    if (strcmp(mode, "memory") == 0)
+        limit_memory(3 << 20);
     (void)record(&options);
+    lift_limit();
     int result = work(7) * 2;
+    if (strcmp(mode, "late-memory") == 0)
+        result = work_without_memory(out) * 2;
     if (strcmp(mode, "threads") == 0)
         threads();
     if (strcmp(mode, "forks") == 0 && forks(out) != 50)

@@ -1,0 +1,395 @@
+/* finish.c - traces from what a recorded program and its children left.
+ *
+ *   buffers ──► kino_run_recover ──► part-0.kino ─┐
+ *   samples ──► perf.h ──► samples-PID.json ──────┴─► one trace per process ──► cut ──► output
+ *
+ * A process may have several recordings (one for each exec) and samples; they become one trace with
+ * the pids as they are. Everything goes through the engine's public functions. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "record/record_internal.h"
+
+enum { NAME_MAX_BYTES = 64 };
+
+/* -- who has something to show */
+
+static kino__record_process *find_process(kino__record *r, int64_t pid, const char *name,
+                                          int64_t start_raw_ns)
+{
+    for (size_t i = 0; i < r->processes.count; i++)
+        if (r->processes.items[i].pid == pid)
+            return &r->processes.items[i];
+    kino__record_process *p = kino__vec_add(&r->processes);
+    if (p)
+        *p = (kino__record_process){.pid = pid, .name = name, .start_raw_ns = start_raw_ns};
+    return p;
+}
+
+static kino_status add_input(kino__record_process *p, const char *path, kino_error *err)
+{
+    const char **slot = p && path ? kino__vec_add(&p->inputs) : NULL;
+    if (!slot)
+        return kino__fail_nomem(err);
+    *slot = path;
+    return KINO_OK;
+}
+
+static kino_load_options load_options(const kino__record *r)
+{
+    kino_load_options load = KINO_LOAD_OPTIONS_INIT;
+    load.progress = r->options->progress;
+    load.progress_context = r->options->progress_context;
+    return load;
+}
+
+static kino_write_options write_options(const kino__record *r)
+{
+    kino_write_options write = KINO_WRITE_OPTIONS_INIT;
+    write.progress = r->options->progress;
+    write.progress_context = r->options->progress_context;
+    return write;
+}
+
+/* One recording becomes a file of the scratch folder; an empty one becomes nothing. */
+static kino_status take_part(kino__record *r, const kino__part *part, size_t index, kino_error *err)
+{
+    kino_run *run = NULL;
+    kino_recovery recovery = {.size = sizeof recovery};
+    kino_load_options load = load_options(r);
+    kino_error reason;
+    if (kino_run_recover(part->path, &load, &run, &recovery, &reason) != KINO_OK) {
+        if (reason.code == KINO_CANCELLED || reason.code == KINO_NOMEM) {
+            if (err)
+                *err = reason;
+            return reason.code;
+        }
+        kino__record_note(r, "the recording of process %" PRId64 " cannot be read: %s", part->pid,
+                          reason.message);
+        return KINO_OK;
+    }
+    kino_status st = KINO_OK;
+    if (!part->is_empty) {
+        kino_str path = kino__arena_format(&r->arena, "%s/part-%zu.kino", r->scratch, index);
+        kino_write_options write = write_options(r);
+        kino__record_process *p = find_process(r, part->pid, part->name, part->start_raw_ns);
+        st = path.data ? kino_run_write(run, path.data, &write, err) : kino__fail_nomem(err);
+        if (st == KINO_OK)
+            st = add_input(p, path.data, err);
+        if (st == KINO_OK)
+            p->name = part->name; /* of its last exec */
+    }
+    r->dropped += recovery.dropped;
+    r->overwritten += recovery.overwritten;
+    r->open_spans += recovery.open_spans;
+    kino_run_free(run);
+    return st;
+}
+
+static kino_status take_samples(kino__record *r, kino_error *err)
+{
+    kino__perf_output output = {.folder = r->scratch, .real_minus_raw = r->real_minus_raw};
+    kino_error reason;
+    if (!r->perf)
+        return KINO_OK;
+    if (kino__perf_finish(r->perf, &output, &r->samples, &reason) != KINO_OK) {
+        kino__record_note(r, "no samples: %s", reason.message);
+        return KINO_OK;
+    }
+    const char *note;
+    for (size_t i = 0; (note = kino__perf_note(r->perf, i)); i++)
+        kino__record_note(r, "%s", note);
+    for (size_t i = 0; i < r->samples.count; i++) {
+        const kino__perf_process *from = &r->samples.processes[i];
+        r->sample_count += from->samples;
+        if (!from->path)
+            continue;
+        kino__record_process *p = find_process(r, from->pid, from->name, from->start_ns);
+        KINO_TRY(add_input(p, from->path, err));
+        if (from->name && *from->name) /* of its last exec */
+            p->name = from->name;
+        if (from->start_ns < p->start_raw_ns) /* a recording begins with its first event */
+            p->start_raw_ns = from->start_ns;
+    }
+    if (r->samples.system_path)
+        KINO_TRY(add_input(find_process(r, 0, "system", INT64_MAX), r->samples.system_path, err));
+    return KINO_OK;
+}
+
+static int compare_processes(const void *left, const void *right)
+{
+    const kino__record_process *a = left, *b = right;
+    if (a->start_raw_ns != b->start_raw_ns)
+        return a->start_raw_ns < b->start_raw_ns ? -1 : 1;
+    return a->pid < b->pid ? -1 : a->pid > b->pid;
+}
+
+static kino_status take_all(kino__record *r, kino_error *err)
+{
+    size_t running = 0;
+    KINO_TRY(kino__parts_read(&r->parts, r->work, r->real_minus_raw, err));
+    for (size_t i = 0; i < r->parts.items.count; i++) {
+        const kino__part *part = &r->parts.items.items[i];
+        running += part->pid != r->pid && kill((pid_t)part->pid, 0) == 0;
+        KINO_TRY(take_part(r, part, i, err));
+    }
+    for (size_t i = 0; i < r->parts.notes.count; i++)
+        kino__record_note(r, "%s", r->parts.notes.items[i]);
+    if (running)
+        kino__record_note(r, "%zu process%s still running: what %s recorded so far is here",
+                          running, running == 1 ? " is" : "es are", running == 1 ? "it" : "they");
+    KINO_TRY(take_samples(r, err));
+    if (r->processes.count)
+        qsort(r->processes.items, r->processes.count, sizeof *r->processes.items,
+              compare_processes);
+    return KINO_OK;
+}
+
+/* -- one trace */
+
+/* The newest part of a flight recorder, and the categories that were asked for. */
+static kino_status cut(const kino__record *r, kino_run *run, kino_run **out, kino_error *err)
+{
+    kino_cut_options options = KINO_CUT_OPTIONS_INIT;
+    options.categories = r->options->categories;
+    options.category_count = r->options->category_count;
+    if (r->options->flight_ms)
+        options.from_ns = -(int64_t)r->options->flight_ms * 1000000;
+    options.progress = r->options->progress;
+    options.progress_context = r->options->progress_context;
+    return kino_run_cut(run, &options, out, NULL, err);
+}
+
+/* Runs are made from runs, so all stay until the last is written. */
+typedef struct stack_of_runs {
+    kino_run *items[3];
+    size_t count;
+} stack_of_runs;
+
+static kino_run *top(const stack_of_runs *runs)
+{
+    return runs->items[runs->count - 1];
+}
+
+static kino_status open_process(const kino__record *r, const kino__record_process *p,
+                                stack_of_runs *runs, kino_error *err)
+{
+    kino_load_options load = load_options(r);
+    kino_merge_options merge = KINO_MERGE_OPTIONS_INIT;
+    merge.is_one_process = true;
+    merge.progress = load.progress;
+    merge.progress_context = load.progress_context;
+    KINO_TRY(kino_run_open(p->inputs.items, p->inputs.count, &load, &runs->items[0], err));
+    runs->count = 1;
+    if (p->inputs.count > 1) {
+        KINO_TRY(kino_run_merge(top(runs), &merge, &runs->items[1], err));
+        runs->count = 2;
+    }
+    if (r->options->category_count || r->options->flight_ms) {
+        KINO_TRY(cut(r, top(runs), &runs->items[runs->count], err));
+        runs->count++;
+    }
+    return KINO_OK;
+}
+
+static kino_status add_file(kino__record *r, const char *path, const kino__record_process *p,
+                            kino_run *run, kino_error *err)
+{
+    kino_trace_info info = {.size = sizeof info};
+    kino__record_file *file = kino__vec_add(&r->files);
+    if (!file)
+        return kino__fail_nomem(err);
+    *file = (kino__record_file){.path = path,
+                                .name = p ? p->name : "",
+                                .pid = p ? p->pid : 0,
+                                .events = kino_run_trace(run, 0, &info) ? info.events : 0};
+    r->events += file->events;
+    return KINO_OK;
+}
+
+/* Nothing left after a cut is no file and no error. */
+static kino_status write_process(kino__record *r, const kino__record_process *p, const char *path,
+                                 kino_error *err)
+{
+    stack_of_runs runs = {0};
+    kino_write_options write = write_options(r);
+    kino_status st = open_process(r, p, &runs, err);
+    bool is_empty = st == KINO_NOT_FOUND && runs.count > 0;
+    if (st == KINO_OK)
+        st = kino_run_write(top(&runs), path, &write, err);
+    if (st == KINO_OK)
+        st = add_file(r, path, p, top(&runs), err);
+    while (runs.count)
+        kino_run_free(runs.items[--runs.count]);
+    return is_empty ? KINO_OK : st;
+}
+
+/* -- where traces go */
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    size_t size = strlen(path);
+    return (size && path[size - 1] == '/') || (stat(path, &info) == 0 && S_ISDIR(info.st_mode));
+}
+
+/* "./my prog" is my_prog in names of files. */
+static const char *clean_name(kino__record *r, const char *name)
+{
+    char text[NAME_MAX_BYTES];
+    size_t size = 0;
+    for (; size < sizeof text - 1 && name[size]; size++) {
+        unsigned char c = (unsigned char)name[size];
+        bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                        (c >= '0' && c <= '9') || strchr("._-", c) || c >= 0x80;
+        text[size] = is_plain && !(size == 0 && c == '.') ? (char)c : '_';
+    }
+    text[size] = '\0';
+    return kino__arena_format(&r->arena, "%s", size ? text : "program").data;
+}
+
+/* Where the suffix of a path begins that names its format: ".json", ".speedscope.json.gz". Behind
+ * the last dot at least. */
+static const char *suffix_of(const char *path)
+{
+    const char *name, *suffix, *help, *slash = strrchr(path, '/');
+    size_t size = strlen(path), end = size, longest = 0;
+    if (kino__str_ends_with(kino__str_from(path), KINO__STR(".gz")))
+        end -= 3;
+    else if (kino__str_ends_with(kino__str_from(path), KINO__STR(".zst")))
+        end -= 4;
+    for (size_t i = 0; kino_writer_describe(i, &name, &suffix, &help); i++)
+        if (suffix && strlen(suffix) > longest &&
+            kino__str_ends_with((kino_str){path, end}, kino__str_from(suffix)))
+            longest = strlen(suffix);
+    if (longest)
+        return path + end - longest;
+    const char *dot = strrchr(slash ? slash : path, '.');
+    return dot ? dot : path + size;
+}
+
+static const char *path_of_process(kino__record *r, const kino__record_process *p,
+                                   const char *folder, const char *suffix)
+{
+    const char *name = clean_name(r, p->name);
+    size_t size = strlen(folder);
+    const char *slash = size && folder[size - 1] != '/' ? "/" : "";
+    if (!name)
+        return NULL;
+    if (!p->pid) /* the whole machine */
+        return kino__arena_format(&r->arena, "%s%s%s%s", folder, slash, name, suffix).data;
+    return kino__arena_format(&r->arena, "%s%s%s-%" PRId64 "%s", folder, slash, name, p->pid,
+                              suffix)
+        .data;
+}
+
+static const char *path_of_all(kino__record *r)
+{
+    const char *output = r->options->output, *name = clean_name(r, r->name);
+    kino__record_process whole = {.pid = r->pid, .name = r->name};
+    if (output && !is_folder(output))
+        return output;
+    if (output)
+        return path_of_process(r, &whole, output, ".kino");
+    return name ? kino__arena_format(&r->arena, "%s-%" PRId64 ".kino", name, r->pid).data : NULL;
+}
+
+/* The output's name without suffix; when that is a file, with the number of the process. */
+static const char *folder_of_all(kino__record *r)
+{
+    const char *output = r->options->output;
+    if (output && is_folder(output))
+        return output;
+    const char *path = path_of_all(r);
+    if (!path)
+        return NULL;
+    int size = (int)(strlen(path) - strlen(suffix_of(path)));
+    kino_str folder = kino__arena_format(&r->arena, "%.*s", size, path);
+    struct stat info;
+    if (folder.data && stat(folder.data, &info) == 0 && !S_ISDIR(info.st_mode))
+        folder = kino__arena_format(&r->arena, "%.*s-%" PRId64, size, path, r->pid);
+    return folder.data;
+}
+
+static kino_status make_output(const char *folder, kino_error *err)
+{
+    if (mkdir(folder, 0777) == 0 || (errno == EEXIST && is_folder(folder)))
+        return KINO_OK;
+    return kino__fail_errno(err, errno, "cannot make the folder '%s'", folder);
+}
+
+static kino_status write_folder(kino__record *r, const char *folder, const char *suffix,
+                                kino_error *err)
+{
+    KINO_TRY(make_output(folder, err));
+    for (size_t i = 0; i < r->processes.count; i++) {
+        const kino__record_process *p = &r->processes.items[i];
+        const char *path = path_of_process(r, p, folder, suffix);
+        if (!path)
+            return kino__fail_nomem(err);
+        KINO_TRY(write_process(r, p, path, err));
+    }
+    return KINO_OK;
+}
+
+/* All in one file, by way of the scratch folder. */
+static kino_status write_merged(kino__record *r, const char *path, kino_error *err)
+{
+    kino_run *run = NULL, *merged = NULL;
+    kino_load_options load = load_options(r);
+    kino_write_options write = write_options(r);
+    kino_merge_options merge = KINO_MERGE_OPTIONS_INIT;
+    KINO_TRY(write_folder(r, r->scratch, ".kino", err));
+    const char **paths = calloc(r->files.count + 1, sizeof *paths);
+    if (!paths)
+        return kino__fail_nomem(err);
+    for (size_t i = 0; i < r->files.count; i++)
+        paths[i] = r->files.items[i].path;
+    merge.progress = load.progress;
+    merge.progress_context = load.progress_context;
+    kino_status st =
+        r->files.count ? kino_run_open(paths, r->files.count, &load, &run, err) : KINO_OK;
+    if (st == KINO_OK && run)
+        st = kino_run_merge(run, &merge, &merged, err);
+    if (st == KINO_OK && merged)
+        st = kino_run_write(merged, path, &write, err);
+    r->files.count = 0;
+    r->events = 0;
+    if (st == KINO_OK && merged)
+        st = add_file(r, path, NULL, merged, err);
+    kino_run_free(merged);
+    kino_run_free(run);
+    free(paths);
+    return st;
+}
+
+kino_status kino__record_finish(kino__record *r, kino_error *err)
+{
+    KINO_TRY(take_all(r, err));
+    const char *output = r->options->output;
+    bool is_one = r->processes.count == 1;
+    if (!r->processes.count)
+        return KINO_OK;
+    if (is_one || r->options->merge) {
+        const char *path = is_one && output && is_folder(output)
+                               ? path_of_process(r, &r->processes.items[0], output, ".kino")
+                               : path_of_all(r);
+        if (!path)
+            return kino__fail_nomem(err);
+        if (output && is_folder(output))
+            KINO_TRY(make_output(output, err));
+        return is_one ? write_process(r, &r->processes.items[0], path, err)
+                      : write_merged(r, path, err);
+    }
+    r->folder = folder_of_all(r);
+    if (!r->folder)
+        return kino__fail_nomem(err);
+    const char *suffix = output && !is_folder(output) ? suffix_of(output) : ".kino";
+    return write_folder(r, r->folder, *suffix ? suffix : ".kino", err);
+}

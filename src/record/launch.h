@@ -1,0 +1,42 @@
+/* launch.h - running the program: its start can be held back, signals pass through, and the caller
+ * does something meanwhile. */
+#ifndef KINO__RECORD_LAUNCH_H
+#define KINO__RECORD_LAUNCH_H
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <kino/base.h>
+
+typedef struct kino__launch {
+    pid_t pid;        /* 0: not started, or it has been waited for */
+    int gate;         /* a byte in it lets the child go on; -1: done */
+    int failure;      /* what exec said comes out of it; -1: done */
+    int signals;      /* signalfd */
+    sigset_t before;  /* the mask that the program gets, and we afterwards */
+    bool is_blocking; /* signals are blocked */
+    int status;       /* of waitpid, when it has ended */
+} kino__launch;
+
+typedef struct kino__launch_options {
+    const char *path;
+    char *const *arguments; /* NULL at the end */
+    char *const *environment;
+    char *main; /* "NAME=00000000000" in the environment: gets the child's number; or NULL */
+} kino__launch_options;
+
+/* The child waits before its exec until kino__launch_go. Must be deinitialised also after a
+ * failure. */
+KINO_NODISCARD kino_status kino__launch_start(kino__launch *out,
+                                              const kino__launch_options *options, kino_error *err);
+/* KINO_NOT_FOUND, KINO_UNAVAILABLE: exec failed. */
+KINO_NODISCARD kino_status kino__launch_go(kino__launch *launch, kino_error *err);
+
+/* Waits until the program ends, `fd` (or -1) is readable, or so many ms are over (-1: no limit);
+ * hands signals on. True: the program has ended. */
+bool kino__launch_wait(kino__launch *launch, int fd, int timeout_ms);
+
+/* Signals are ours again. Kills and waits for a child that never ran. */
+void kino__launch_deinit(kino__launch *launch);
+
+#endif

@@ -1,0 +1,200 @@
+/* parts.c - reading the work folder. Everything in it was written by the recorded programs, so
+ * nothing in it is believed. */
+#include "record/parts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/str.h"
+#include "wire/injection.h"
+#include "wire/ring_format.h"
+
+enum { PROCESSES_MAX = 1 << 20, NOTES_MAX = 100 };
+
+/* -- buffers */
+
+/* The first anchor says which time of day it was; later ones only how fast the clock runs. */
+static bool set_clock(int fd, const kino__ring_meta *meta, int64_t real_minus_raw, int64_t *raw_ns)
+{
+    kino__ring_anchor anchor;
+    uint64_t bank = meta->anchor_bank % KINO__RING_BANKS;
+    off_t at =
+        (off_t)(meta->anchor_offset + bank * meta->anchor_capacity * sizeof(kino__ring_anchor));
+    if (pread(fd, &anchor, sizeof anchor, at) != sizeof anchor)
+        return false;
+    *raw_ns = anchor.raw_ns;
+    anchor.real_ns = (int64_t)((uint64_t)anchor.raw_ns + (uint64_t)real_minus_raw);
+    return pwrite(fd, &anchor, sizeof anchor, at) == sizeof anchor;
+}
+
+/* The slots are taken in order. */
+static bool has_threads(int fd, const kino__ring_meta *meta)
+{
+    kino__ring_thread first;
+    return pread(fd, &first, sizeof first, (off_t)meta->thread_offset) == sizeof first &&
+           first.state != KINO__THREAD_FREE;
+}
+
+static kino_status add_part(kino__parts *parts, const char *path, int64_t real_minus_raw,
+                            kino_error *err)
+{
+    kino__ring_meta meta;
+    int64_t raw_ns = 0;
+    kino_str file = kino__arena_format(&parts->arena, "%s/meta", path);
+    if (!file.data)
+        return kino__fail_nomem(err);
+    int fd = open(file.data, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    bool ok = fd >= 0 && pread(fd, &meta, sizeof meta, 0) == sizeof meta &&
+              memcmp(meta.magic, KINO__RING_MAGIC, sizeof meta.magic) == 0 &&
+              set_clock(fd, &meta, real_minus_raw, &raw_ns);
+    bool is_empty = ok && !has_threads(fd, &meta);
+    if (fd >= 0)
+        close(fd);
+    if (!ok)
+        return KINO_OK; /* the process ended while it made them */
+    kino__part *part = kino__vec_add(&parts->items);
+    kino_str name = {meta.process, strnlen(meta.process, sizeof meta.process)};
+    name = kino__arena_format(&parts->arena, "%.*s", KINO__STR_ARG(name));
+    kino_str copy = kino__arena_format(&parts->arena, "%s", path);
+    if (!part || !name.data || !copy.data)
+        return kino__fail_nomem(err);
+    *part = (kino__part){meta.pid, copy.data, name.data, raw_ns, is_empty};
+    return KINO_OK;
+}
+
+static kino_status read_buffers(kino__parts *parts, const char *folder, int64_t real_minus_raw,
+                                kino_error *err)
+{
+    char path[4096];
+    DIR *list = opendir(folder);
+    if (!list)
+        return kino__fail_errno(err, errno, "cannot read '%s'", folder);
+    kino_status st = KINO_OK;
+    const struct dirent *entry;
+    while (st == KINO_OK && (entry = readdir(list))) { /* NOLINT(concurrency-mt-unsafe): ours */
+        if (strncmp(entry->d_name, "kino-", 5) != 0)
+            continue;
+        int size = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (size > 0 && (size_t)size < sizeof path)
+            st = add_part(parts, path, real_minus_raw, err);
+    }
+    closedir(list);
+    return st;
+}
+
+static int compare_parts(const void *left, const void *right)
+{
+    const kino__part *a = left, *b = right;
+    if (a->start_raw_ns != b->start_raw_ns)
+        return a->start_raw_ns < b->start_raw_ns ? -1 : 1;
+    return strcmp(a->path, b->path);
+}
+
+/* -- the log */
+
+static kino_str take_word(kino_str *rest)
+{
+    size_t size = 0;
+    while (size < rest->size && rest->data[size] != ' ')
+        size++;
+    kino_str word = {rest->data, size};
+    size += size < rest->size;
+    *rest = (kino_str){rest->data + size, rest->size - size};
+    return word;
+}
+
+static bool take_number(kino_str *rest, int64_t *out)
+{
+    return kino__str_to_int(take_word(rest), out) && *out >= 0;
+}
+
+static kino__seen *see(kino__parts *parts, int64_t pid)
+{
+    for (size_t i = parts->seen.count; i-- > 0;)
+        if (parts->seen.items[i].pid == pid)
+            return &parts->seen.items[i];
+    kino__seen *seen = parts->seen.count < PROCESSES_MAX ? kino__vec_add(&parts->seen) : NULL;
+    if (seen)
+        *seen = (kino__seen){.pid = pid, .command = ""};
+    return seen;
+}
+
+static bool add_note(kino__parts *parts, int64_t pid, kino_str text)
+{
+    kino_str note = kino__arena_format(&parts->arena, "process %lld records nothing: %.*s",
+                                       (long long)pid, KINO__STR_ARG(text));
+    const char **slot =
+        parts->notes.count < NOTES_MAX && note.data ? kino__vec_add(&parts->notes) : NULL;
+    if (slot)
+        *slot = note.data;
+    return slot != NULL;
+}
+
+bool kino__parts_read_line(kino__parts *parts, kino_str line)
+{
+    kino_str word = take_word(&line), command;
+    int64_t pid, parent = 0, time = 0;
+    if (!take_number(&line, &pid) || pid == 0)
+        return false;
+    if (kino__str_is(word, "note"))
+        return add_note(parts, pid, line);
+    bool is_exit = kino__str_is(word, "exit"), is_exec = kino__str_is(word, "exec");
+    if (!is_exit && !is_exec && !kino__str_is(word, "fork"))
+        return false;
+    if ((!is_exit && !take_number(&line, &parent)) || !take_number(&line, &time))
+        return false;
+    kino__seen *seen = see(parts, pid);
+    if (!seen)
+        return false;
+    if (is_exit) {
+        seen->end_raw_ns = time;
+        return true;
+    }
+    seen->parent = parent;
+    seen->start_raw_ns = seen->start_raw_ns ? seen->start_raw_ns : time;
+    if (is_exec && (command = kino__arena_format(&parts->arena, "%.*s", KINO__STR_ARG(line))).data)
+        seen->command = command.data;
+    return true;
+}
+
+static kino_status read_log(kino__parts *parts, const char *folder, kino_error *err)
+{
+    char path[4096];
+    kino__file file;
+    (void)snprintf(path, sizeof path, "%s/%s", folder, KINO__INJECT_LOG);
+    KINO_TRY(kino__file_open(path, &file, err));
+    for (size_t at = 0; at < file.size;) {
+        const char *end = memchr(file.data + at, '\n', file.size - at);
+        size_t size = end ? (size_t)(end - (file.data + at)) : file.size - at;
+        (void)kino__parts_read_line(parts, (kino_str){file.data + at, size});
+        at += size + 1;
+    }
+    kino__file_close(&file);
+    return KINO_OK;
+}
+
+kino_status kino__parts_read(kino__parts *out, const char *folder, int64_t real_minus_raw,
+                             kino_error *err)
+{
+    *out = (kino__parts){0};
+    kino__arena_init(&out->arena, NULL);
+    KINO_TRY(read_buffers(out, folder, real_minus_raw, err));
+    if (out->items.count)
+        qsort(out->items.items, out->items.count, sizeof *out->items.items, compare_parts);
+    return read_log(out, folder, err);
+}
+
+void kino__parts_deinit(kino__parts *parts)
+{
+    kino__vec_deinit(&parts->items);
+    kino__vec_deinit(&parts->seen);
+    kino__vec_deinit(&parts->notes);
+    kino__arena_deinit(&parts->arena);
+}

@@ -1,0 +1,44 @@
+/* parts.h - what recorded processes left in the work folder: buffers of recordings, and lines in
+ * the log of processes (wire/injection.h). */
+#ifndef KINO__RECORD_PARTS_H
+#define KINO__RECORD_PARTS_H
+
+#include <kino/base.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
+
+/* The buffers of one recording: a process has one for each program that it became by exec. */
+typedef struct kino__part {
+    int64_t pid;
+    const char *path; /* the folder of the buffers */
+    const char *name; /* of the program */
+    int64_t start_raw_ns;
+    bool is_empty; /* no thread has recorded anything */
+} kino__part;
+
+/* A process that was seen; 0: not known. */
+typedef struct kino__seen {
+    int64_t pid, parent;
+    int64_t start_raw_ns, end_raw_ns;
+    const char *command; /* of its last exec; "" */
+} kino__seen;
+
+typedef struct kino__parts {
+    KINO__VEC(kino__part) items; /* by start */
+    KINO__VEC(kino__seen) seen;  /* in the order of their first lines */
+    KINO__VEC(const char *) notes;
+    kino__arena arena;
+} kino__parts;
+
+/* Reads all of a work folder. The recordings' clocks are set to one offset between
+ * CLOCK_MONOTONIC_RAW and CLOCK_REALTIME, which processes measured at different times. What makes
+ * no sense is left out. Must be deinitialised also after a failure. */
+KINO_NODISCARD kino_status kino__parts_read(kino__parts *out, const char *folder,
+                                            int64_t real_minus_raw, kino_error *err);
+void kino__parts_deinit(kino__parts *parts);
+
+/* One line of the log. Exposed for tests. False: it makes no sense. */
+bool kino__parts_read_line(kino__parts *parts, kino_str line);
+
+#endif

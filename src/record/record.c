@@ -1,0 +1,429 @@
+/* record.c - a program is run, and what it left becomes traces. See record.h. */
+#include "record/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "record/environment.h"
+#include "record/launch.h"
+#include "record/program.h"
+#include "record/record_internal.h"
+#include "wire/injection.h"
+
+enum {
+    POLL_MS = 100,
+    GRACE_NS = 300000000, /* behind the window: processes stop and hand over what devices have */
+    FOLDERS_OPEN = 8,
+    DEFAULT_BUDGET = 64 << 20, /* libkino's */
+    PROCESSES_EXPECTED = 4,
+};
+
+/* -- notes, times */
+
+void kino__record_note(kino__record *r, const char *format, ...)
+{
+    char text[1024];
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(text, sizeof text, format, values);
+    va_end(values);
+    for (size_t i = 0; i < r->notes.count; i++)
+        if (strcmp(r->notes.items[i], text) == 0)
+            return;
+    kino_str note = kino__arena_format(&r->arena, "%s", text);
+    const char **slot = note.data ? kino__vec_add(&r->notes) : NULL;
+    if (slot)
+        *slot = note.data;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec time = {0};
+    (void)clock_gettime(clock, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* The best of several tries: the one whose readings lie closest together. */
+static int64_t measure_offset(void)
+{
+    int64_t offset = 0;
+    uint64_t best = UINT64_MAX;
+    for (int i = 0; i < 20; i++) {
+        uint64_t before = clock_ns(CLOCK_MONOTONIC_RAW);
+        uint64_t real = clock_ns(CLOCK_REALTIME);
+        uint64_t after = clock_ns(CLOCK_MONOTONIC_RAW);
+        if (after - before < best) {
+            best = after - before;
+            offset = (int64_t)(real - (before + (after - before) / 2));
+        }
+    }
+    return offset;
+}
+
+/* -- folders */
+
+static kino_status make_folder(char *out, size_t size, const char *base, kino_error *err)
+{
+    int length = snprintf(out, size, "%s/kino-record-XXXXXX", base);
+    if (length < 0 || (size_t)length >= size) {
+        out[0] = '\0';
+        return kino__fail(err, KINO_LIMIT, "the path '%s' is too long", base);
+    }
+    if (mkdtemp(out))
+        return KINO_OK;
+    int error = errno;
+    out[0] = '\0';
+    return kino__fail_errno(err, error, "cannot make a folder in '%s'", base);
+}
+
+/* Is there memory for the buffers of some processes? Containers often have 64 MB there. */
+static bool has_room(const char *folder, uint64_t budget)
+{
+    struct statvfs info;
+    uint64_t wanted = (budget ? budget : DEFAULT_BUDGET) * PROCESSES_EXPECTED;
+    return access(folder, W_OK | X_OK) == 0 && statvfs(folder, &info) == 0 &&
+           (uint64_t)info.f_bavail * info.f_frsize >= wanted;
+}
+
+/* Buffers want memory, the rest wants room. */
+static kino_status make_folders(kino__record *r, kino_error *err)
+{
+    const char *base = getenv("KINO_DIR");    /* NOLINT(concurrency-mt-unsafe): nobody sets it */
+    const char *temporary = getenv("TMPDIR"); /* NOLINT(concurrency-mt-unsafe): as above */
+    char path[sizeof r->work + 32];
+    if (!base || !*base)
+        base = has_room("/dev/shm", r->options->budget) ? "/dev/shm" : "/tmp";
+    KINO_TRY(make_folder(r->work, sizeof r->work, base, err));
+    KINO_TRY(make_folder(r->scratch, sizeof r->scratch,
+                         temporary && *temporary ? temporary : "/tmp", err));
+    (void)snprintf(path, sizeof path, "%s/%s", r->work, KINO__INJECT_LOG);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return kino__fail_errno(err, errno, "cannot make '%s'", path);
+    close(fd);
+    return KINO_OK;
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+    (void)info;
+    (void)kind;
+    (void)place;
+    (void)remove(path);
+    return 0;
+}
+
+static void remove_folder(char *path)
+{
+    if (path[0]) /* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes folders meanwhile */
+        (void)nftw(path, remove_one, FOLDERS_OPEN, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    path[0] = '\0';
+}
+
+/* -- what is put into the program */
+
+typedef struct window {
+    uint64_t from_ns, until_ns; /* CLOCK_MONOTONIC; 0: open */
+} window;
+
+static bool wants(const kino__record_options *options, const char *const *list)
+{
+    if (!options->category_count)
+        return true;
+    for (size_t i = 0; i < options->category_count; i++)
+        for (size_t k = 0; list[k]; k++)
+            if (strcmp(options->categories[i], list[k]) == 0)
+                return true;
+    return false;
+}
+
+static kino__injection plan_injection(kino__record *r, const kino__program *program,
+                                      const char *library, const window *w)
+{
+    static const char *const ranges[] = {"user_annotation", "cpu_instant_event", "counter", NULL};
+    static const char *const host[] = {
+        "cpu_op",          "cpu_sample",        "off_cpu", "python_function",
+        "user_annotation", "cpu_instant_event", "counter", NULL};
+    const kino__record_options *o = r->options;
+    bool devices = !o->category_count;
+    for (size_t i = 0; i < o->category_count; i++) { /* one that is not of the host alone */
+        kino__record_options one = {.categories = &o->categories[i], .category_count = 1};
+        devices |= !wants(&one, host);
+    }
+    return (kino__injection){.library = program->blind ? NULL : library,
+                             .folder = r->work,
+                             .budget = o->budget,
+                             .is_flight = o->is_flight,
+                             .from_ns = w->from_ns,
+                             .until_ns = w->until_ns,
+                             .ranges = wants(o, ranges),
+                             .devices = devices};
+}
+
+/* The window begins to count when the program does. */
+static window plan_window(const kino__record_options *options)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC);
+    window w = {0};
+    if (options->delay_ms)
+        w.from_ns = now + (uint64_t)options->delay_ms * 1000000;
+    if (options->duration_ms)
+        w.until_ns = (w.from_ns ? w.from_ns : now) + (uint64_t)options->duration_ms * 1000000;
+    return w;
+}
+
+/* -- samples */
+
+static void open_perf(kino__record *r, pid_t pid, bool is_later)
+{
+    const kino__record_options *o = r->options;
+    kino__perf_options options = KINO__PERF_OPTIONS_INIT;
+    kino_error err;
+    static const char *const kinds[] = {"cpu_sample", "off_cpu", "page_fault", NULL};
+    if ((!o->frequency && !o->system) || (!wants(o, kinds) && !o->system))
+        return;
+    options.pid = pid;
+    options.folder = r->scratch;
+    options.frequency = o->frequency;
+    options.system = o->system;
+    options.stacks = o->stacks && strcmp(o->stacks, "dwarf") == 0 ? KINO__PERF_STACKS_DWARF
+                     : o->stacks && strcmp(o->stacks, "none") == 0
+                         ? KINO__PERF_STACKS_NONE
+                         : KINO__PERF_STACKS_FRAME_POINTERS;
+    if (kino__perf_open(&options, &r->perf, &err) != KINO_OK) {
+        kino__record_note(r, "no samples: %s", err.message);
+        r->perf = NULL;
+        return;
+    }
+    if (is_later)
+        kino__perf_set_active(r->perf, false);
+}
+
+static void poll_perf(kino__record *r)
+{
+    kino_error err;
+    if (r->perf && kino__perf_poll(r->perf, &err) != KINO_OK)
+        kino__record_note(r, "samples are missing: %s", err.message);
+}
+
+/* -- the run */
+
+static void fill_result(kino__record *r, kino__record_result *out)
+{
+    out->files = r->files.items;
+    out->file_count = r->files.count;
+    out->folder = r->folder;
+    out->notes = r->notes.items;
+    out->note_count = r->notes.count;
+    out->events = r->events;
+    out->samples = r->sample_count;
+    out->dropped = r->dropped;
+    out->overwritten = r->overwritten;
+    out->open_spans = r->open_spans;
+    out->recorded = r->processes.count - (r->samples.system_path != NULL);
+}
+
+static kino_status finish(kino__record *r, kino__record_result *out, kino_error *err)
+{
+    poll_perf(r);
+    kino_status st = kino__record_finish(r, err);
+    r->is_finished = true;
+    fill_result(r, out);
+    if (st == KINO_OK && r->options->finished)
+        r->options->finished(r->options->finished_context, out);
+    return st;
+}
+
+static int wait_ms(const kino__record *r, const window *w)
+{
+    uint64_t now = clock_ns(CLOCK_MONOTONIC), next = UINT64_MAX;
+    if (r->is_finished)
+        return -1;
+    if (w->from_ns > now)
+        next = w->from_ns;
+    else if (w->until_ns)
+        next = w->until_ns > now ? w->until_ns : w->until_ns + GRACE_NS;
+    uint64_t left = next == UINT64_MAX ? UINT64_MAX : next > now ? (next - now) / 1000000 + 1 : 0;
+    if (r->perf && left > POLL_MS)
+        return POLL_MS;
+    return left > 3600000 ? (left == UINT64_MAX ? -1 : 3600000) : (int)left;
+}
+
+/* Until the program ends; the traces are made as soon as the window is over. */
+static kino_status follow(kino__record *r, kino__launch *launch, const window *w,
+                          kino__record_result *out, kino_error *err)
+{
+    kino_status st = KINO_OK;
+    bool is_active = !w->from_ns;
+    while (!kino__launch_wait(launch, r->perf && !r->is_finished ? kino__perf_fd(r->perf) : -1,
+                              wait_ms(r, w))) {
+        uint64_t now = clock_ns(CLOCK_MONOTONIC);
+        bool is_inside = now >= w->from_ns && (!w->until_ns || now < w->until_ns);
+        if (r->is_finished)
+            continue;
+        poll_perf(r);
+        if (r->perf && is_inside != is_active)
+            kino__perf_set_active(r->perf, is_inside);
+        is_active = is_inside;
+        if (w->until_ns && now >= w->until_ns + GRACE_NS)
+            st = finish(r, out, err);
+    }
+    return r->is_finished ? st : finish(r, out, err);
+}
+
+static void note_environment(kino__record *r, const kino__program *program,
+                             const kino__environment *environment)
+{
+    if (program->blind)
+        kino__record_note(
+            r,
+            "only samples: '%s' cannot have a library put into it: %s; its ranges and "
+            "its work on devices are not seen",
+            program->image, program->blind);
+    for (size_t i = 0; i < environment->replaced.count; i++)
+        kino__record_note(r, "%s named another tool's library: it is not used this time",
+                          environment->replaced.items[i]);
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static kino_status run(kino__record *r, const kino__program *program, const char *library,
+                       kino__record_result *out, kino_error *err)
+{
+    kino__launch launch;
+    kino__environment environment;
+    window w = plan_window(r->options);
+    kino__injection injection = plan_injection(r, program, library, &w);
+    kino_status st = kino__environment_init(&environment, environ, &injection, err);
+    if (st != KINO_OK) {
+        kino__environment_deinit(&environment);
+        return st;
+    }
+    note_environment(r, program, &environment);
+    kino__launch_options options = {.path = program->path,
+                                    .arguments = r->options->command,
+                                    .environment = environment.items.items,
+                                    .main = environment.main ? *environment.main : NULL};
+    st = kino__launch_start(&launch, &options, err);
+    if (st == KINO_OK) {
+        r->pid = launch.pid;
+        open_perf(r, launch.pid, w.from_ns != 0);
+        st = kino__launch_go(&launch, err);
+    }
+    if (st == KINO_OK) {
+        out->has_run = true;
+        st = follow(r, &launch, &w, out, err);
+        out->status = launch.status;
+    }
+    kino__launch_deinit(&launch);
+    kino__environment_deinit(&environment);
+    return st;
+}
+
+/* A trace that could not be written would be known at the end only. */
+static kino_status check_output(const char *output, kino_error *err)
+{
+    char folder[KINO__PROGRAM_PATH] = ".";
+    size_t size = output ? strlen(output) : 0;
+    while (size > 1 && output[size - 1] == '/') /* "x/" may still have to be made */
+        size--;
+    while (size > 0 && output[size - 1] != '/')
+        size--;
+    if (size >= sizeof folder)
+        return kino__fail(err, KINO_ARGUMENT, "the path of the output is too long");
+    if (size) {
+        memcpy(folder, output, size);
+        folder[size] = '\0';
+    }
+    if (access(folder, W_OK | X_OK) != 0)
+        return kino__fail_errno(err, errno, "cannot write into '%s'", folder);
+    return KINO_OK;
+}
+
+/* A library of a sanitizer build needs the sanitizer in the program, too. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#    define IS_SANITIZED true
+#elif defined(__has_feature)
+#    if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||                     \
+        __has_feature(memory_sanitizer)
+#        define IS_SANITIZED true
+#    endif
+#endif
+#ifndef IS_SANITIZED
+#    define IS_SANITIZED false
+#endif
+
+static kino_status prepare(kino__record *r, kino__program *program, char *library, size_t size,
+                           kino_error *err)
+{
+    kino_error reason;
+    KINO_TRY(check_output(r->options->output, err));
+    KINO_TRY(kino__program_find(r->options->command[0], program, err));
+    r->name = last_part(program->path);
+    r->real_minus_raw = measure_offset();
+    library[0] = '\0';
+    if (kino__injection_library(library, size, &reason) != KINO_OK && !program->blind)
+        program->blind = "libkino_inject.so is not there";
+    if (IS_SANITIZED && !program->blind)
+        program->blind = "this kino is built with a sanitizer";
+    return make_folders(r, err);
+}
+
+kino_status kino__record_run(const kino__record_options *options, kino__record_result *out,
+                             kino_error *err)
+{
+    kino__program program;
+    char library[KINO__PROGRAM_PATH];
+    *out = (kino__record_result){0};
+    kino__error_clear(err);
+    kino__record *r = out->own = calloc(1, sizeof *r);
+    if (!r)
+        return kino__fail_nomem(err);
+    r->options = options;
+    kino__arena_init(&r->arena, NULL);
+    kino_status st = prepare(r, &program, library, sizeof library, err);
+    if (st == KINO_OK)
+        st = run(r, &program, library, out, err);
+    if (st != KINO_OK && out->has_run && r->parts.items.count) {
+        kino__record_note(r,
+                          "the buffers are kept: 'kino recover' makes traces of the folders in "
+                          "'%s'",
+                          r->work);
+        r->work[0] = '\0';
+    }
+    fill_result(r, out);
+    kino__perf_close(r->perf);
+    r->perf = NULL;
+    remove_folder(r->work);
+    remove_folder(r->scratch);
+    return st;
+}
+
+void kino__record_result_deinit(kino__record_result *result)
+{
+    kino__record *r = result->own;
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->processes.count; i++)
+        kino__vec_deinit(&r->processes.items[i].inputs);
+    kino__vec_deinit(&r->processes);
+    kino__vec_deinit(&r->files);
+    kino__vec_deinit(&r->notes);
+    kino__parts_deinit(&r->parts);
+    kino__arena_deinit(&r->arena);
+    free(r);
+    *result = (kino__record_result){0};
+}

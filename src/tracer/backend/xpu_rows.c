@@ -1,0 +1,430 @@
+/* xpu_rows.c - records of PTI as rows, with Kineto's names and arguments.
+ *
+ * Records say neither their size nor a version, so nothing that a record points to is looked at
+ * before it is known to have the layout that is expected: work must be of a device that is there,
+ * a collective of this process, and all times must be of this hour. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tracer/backend/xpu_internal.h"
+
+enum { ARGS_MAX = 20, TEXTS_MAX = 12, TEXT_BYTES = 32, NAME_BYTES = 256 };
+static const uint64_t hour_ns = UINT64_C(3600) * 1000000000;
+
+/* A row that is being made. */
+typedef struct row {
+    kino_device_activity activity;
+    kino_device_arg args[ARGS_MAX];
+    char texts[TEXTS_MAX][TEXT_BYTES];
+    uint32_t text_count;
+} row;
+
+static void add_int(row *r, kino__xpu_key key, uint64_t value)
+{
+    r->args[r->activity.arg_count++] =
+        (kino_device_arg){kino__xpu.keys[key], KINO_DEVICE_ARG_UINT, {.u = value}};
+}
+
+static void add_text(row *r, kino__xpu_key key, const char *text)
+{
+    r->args[r->activity.arg_count++] =
+        (kino_device_arg){kino__xpu.keys[key], KINO_DEVICE_ARG_TEXT, {.text = text}};
+}
+
+static void add_double(row *r, kino__xpu_key key, double value)
+{
+    r->args[r->activity.arg_count++] =
+        (kino_device_arg){kino__xpu.keys[key], KINO_DEVICE_ARG_DOUBLE, {.d = value}};
+}
+
+static void add_handle(row *r, kino__xpu_key key, const void *handle)
+{
+    char *text = r->texts[r->text_count++];
+    (void)snprintf(text, TEXT_BYTES, "0x%016" PRIx64, (uint64_t)(uintptr_t)handle);
+    add_text(r, key, text);
+}
+
+/* ns as microseconds with three decimals, in a text. */
+static void add_time(row *r, kino__xpu_key key, int64_t ns)
+{
+    char *text = r->texts[r->text_count++];
+    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    (void)snprintf(text, TEXT_BYTES, "%s%" PRIu64 ".%03" PRIu64, ns < 0 ? "-" : "", size / 1000,
+                   size % 1000);
+    add_text(r, key, text);
+}
+
+/* When something happened, in the trace and as seen from the start; nothing when not known. */
+static void add_times(row *r, kino__xpu_key key, kino__xpu_key relative, uint64_t time)
+{
+    if (!time)
+        return;
+    if (kino__xpu.has_raw_clock)
+        add_time(r, key, (int64_t)time + kino__xpu.base_ns);
+    add_time(r, relative, (int64_t)(time - r->activity.start));
+}
+
+/* -- what all have in common */
+
+static uint64_t clock_now(void)
+{
+    return kino__xpu.pti.ptiViewGetTimestamp();
+}
+
+/* False: not a record of the known layout. *is_ours: it began in this session. */
+static bool has_times(uint64_t start, uint64_t *end, bool *is_ours)
+{
+    uint64_t now = clock_now(), apart = start > now ? start - now : now - start;
+    if (!start || apart > hour_ns || (*end > start ? *end - start : start - *end) > hour_ns)
+        return false;
+    if (*end < start)
+        *end = start;
+    *is_ours = start >= kino__xpu.start_time;
+    return true;
+}
+
+static void begin_row(row *r, uint32_t kind, const char *name, uint64_t start, uint64_t end)
+{
+    const kino_device_host *host = kino__xpu.host;
+    r->activity = (kino_device_activity)KINO_DEVICE_ACTIVITY_INIT;
+    r->activity.kind = kind;
+    r->activity.name = host->name(host, kind, name ? name : "unknown");
+    r->activity.start = start;
+    r->activity.end = end;
+    r->activity.args = r->args;
+    r->activity.flags = KINO_DEVICE_ARGS_WHOLE;
+    r->text_count = 0;
+}
+
+/* A row of the host; times are on the clock of all devices. */
+static void place_on_host(row *r, uint32_t thread, uint32_t flags)
+{
+    r->activity.device = KINO_DEVICE_HOST;
+    r->activity.stream = thread;
+    r->activity.clock_of = kino__xpu.devices[0].number;
+    r->activity.flags |= KINO_DEVICE_CLOCK_OF | flags;
+}
+
+static void hand_over(row *r)
+{
+    kino__xpu.host->activity(kino__xpu.host, &r->activity);
+}
+
+/* -- work of devices */
+
+typedef struct place {
+    const uint8_t *uuid;
+    uint64_t sycl_queue;
+    const void *queue, *context;
+} place;
+
+static void place_on_device(row *r, const place *at, uint32_t correlation,
+                            const kino__xpu_relation *relation)
+{
+    r->activity.device = kino__xpu_device_of(at->uuid)->number;
+    r->activity.stream = at->sycl_queue == PTI_NO_QUEUE ? 0 : (uint32_t)at->sycl_queue;
+    r->activity.correlation = correlation;
+    r->activity.external = relation ? relation->operator_id : 0;
+}
+
+static void add_place(row *r, const place *at)
+{
+    add_int(r, KINO__XPU_DEVICE, r->activity.device);
+    add_handle(r, KINO__XPU_CONTEXT, at->context);
+    add_int(r, KINO__XPU_SYCL_QUEUE, at->sycl_queue);
+    add_handle(r, KINO__XPU_L0_QUEUE, at->queue);
+}
+
+static bool take_kernel(const pti_kernel *k, const kino__xpu_relation *relation, row *r)
+{
+    const place at = {k->uuid, k->sycl_queue, k->queue, k->context};
+    uint64_t end = k->end;
+    bool is_ours = false;
+    r->activity.kind = 0;
+    if (!kino__xpu_device_of(k->uuid) || !has_times(k->start, &end, &is_ours))
+        return false;
+    if (!is_ours || !kino__xpu_wants(KINO_DEVICE_KERNEL))
+        return true;
+    begin_row(r, KINO_DEVICE_KERNEL, k->name, k->start, end);
+    place_on_device(r, &at, k->correlation, relation);
+    add_int(r, KINO__XPU_CORRELATION, k->correlation);
+    add_times(r, KINO__XPU_APPENDED, KINO__XPU_APPENDED_REL, k->appended);
+    add_times(r, KINO__XPU_SUBMITTED, KINO__XPU_SUBMITTED_REL, k->submitted);
+    add_times(r, KINO__XPU_TASK, KINO__XPU_TASK_REL, k->task_begin);
+    add_times(r, KINO__XPU_ENQUEUE, KINO__XPU_ENQUEUE_REL, k->enqueue_begin);
+    add_place(r, &at);
+    if (k->file) {
+        add_text(r, KINO__XPU_FILE, k->file);
+        add_int(r, KINO__XPU_LINE, k->line);
+    }
+    add_int(r, KINO__XPU_KERNEL, k->kernel);
+    add_int(r, KINO__XPU_NODE, k->node);
+    add_int(r, KINO__XPU_INVOCATION, k->invocation);
+    hand_over(r);
+    return true;
+}
+
+/* Copies and fills. */
+typedef struct transfer {
+    uint32_t kind, correlation;
+    place at;
+    const char *call;
+    uint64_t appended, start, end, submitted, operation, bytes;
+} transfer;
+
+static bool take_transfer(const transfer *t, const char *name, const kino__xpu_relation *relation,
+                          row *r)
+{
+    uint64_t end = t->end;
+    bool is_ours = false;
+    r->activity.kind = 0;
+    if (!kino__xpu_device_of(t->at.uuid) || !has_times(t->start, &end, &is_ours))
+        return false;
+    if (!is_ours || !kino__xpu_wants(t->kind))
+        return true;
+    begin_row(r, t->kind, name, t->start, end);
+    place_on_device(r, &t->at, t->correlation, relation);
+    add_int(r, KINO__XPU_CORRELATION, t->correlation);
+    add_times(r, KINO__XPU_APPENDED, KINO__XPU_APPENDED_REL, t->appended);
+    add_times(r, KINO__XPU_SUBMITTED, KINO__XPU_SUBMITTED_REL, t->submitted);
+    add_place(r, &t->at);
+    if (t->call)
+        add_text(r, KINO__XPU_L0_CALL, t->call);
+    add_int(r, KINO__XPU_OPERATION, t->operation);
+    add_int(r, KINO__XPU_BYTES, t->bytes);
+    if (end > t->start)
+        add_double(r, KINO__XPU_BANDWIDTH, (double)t->bytes / (double)(end - t->start));
+    hand_over(r);
+    return true;
+}
+
+static const char *memory_text(uint32_t type)
+{
+    const char *text = kino__xpu.pti.ptiViewMemoryTypeToString(type);
+    return text ? text : "Unknown";
+}
+
+static void name_copy(char name[NAME_BYTES], uint32_t type, uint32_t from, uint32_t to)
+{
+    const char *text = kino__xpu.pti.ptiViewMemcpyTypeToString(type);
+    (void)snprintf(name, NAME_BYTES, "Memcpy %s (%s -> %s)", text ? text : "<unknown>",
+                   memory_text(from), memory_text(to));
+}
+
+static bool take_copy(const pti_copy *c, const kino__xpu_relation *relation, row *r)
+{
+    char name[NAME_BYTES];
+    const transfer t = {.kind = KINO_DEVICE_MEMCPY,
+                        .correlation = c->correlation,
+                        .at = {c->uuid, c->sycl_queue, c->queue, c->context},
+                        .call = c->name,
+                        .appended = c->appended,
+                        .start = c->start,
+                        .end = c->end,
+                        .submitted = c->submitted,
+                        .operation = c->operation,
+                        .bytes = c->bytes};
+    name_copy(name, c->type, c->from, c->to);
+    return take_transfer(&t, name, relation, r);
+}
+
+/* On the device that it comes from. */
+static bool take_copy_p2p(const pti_copy_p2p *c, const kino__xpu_relation *relation, row *r)
+{
+    char name[NAME_BYTES];
+    const transfer t = {.kind = KINO_DEVICE_MEMCPY,
+                        .correlation = c->correlation,
+                        .at = {c->from_uuid, c->sycl_queue, c->queue, c->context},
+                        .call = c->name,
+                        .appended = c->appended,
+                        .start = c->start,
+                        .end = c->end,
+                        .submitted = c->submitted,
+                        .operation = c->operation,
+                        .bytes = c->bytes};
+    name_copy(name, c->type, c->from, c->to);
+    return take_transfer(&t, name, relation, r);
+}
+
+static bool take_fill(const pti_fill *f, const kino__xpu_relation *relation, row *r)
+{
+    char name[NAME_BYTES];
+    const transfer t = {.kind = KINO_DEVICE_MEMSET,
+                        .correlation = f->correlation,
+                        .at = {f->uuid, f->sycl_queue, f->queue, f->context},
+                        .call = f->name,
+                        .appended = f->appended,
+                        .start = f->start,
+                        .end = f->end,
+                        .submitted = f->submitted,
+                        .operation = f->operation,
+                        .bytes = f->bytes};
+    (void)snprintf(name, sizeof name, "Memset (%" PRIu64 " -> %s)", f->value,
+                   memory_text(f->memory));
+    return take_transfer(&t, name, relation, r);
+}
+
+/* -- the host's side */
+
+static const char *api_name(uint32_t group, uint32_t api)
+{
+    const char *name = NULL;
+    if (kino__xpu.pti.ptiViewGetApiIdName(group, api, &name) != PTI_SUCCESS || !name)
+        return "unknown";
+    return name;
+}
+
+static bool take_call(const pti_api *a, const kino__xpu_relation *relation, row *r)
+{
+    uint32_t kind = a->kind == PTI_RUNTIME_API ? KINO_DEVICE_XPU_RUNTIME : KINO_DEVICE_XPU_DRIVER;
+    uint64_t end = a->end;
+    bool is_ours = false;
+    if (!has_times(a->start, &end, &is_ours))
+        return false;
+    if (!is_ours || !kino__xpu_wants(kind))
+        return true;
+    begin_row(r, kind, api_name(a->group, a->api), a->start, end);
+    place_on_host(r, a->thread, kind == KINO_DEVICE_XPU_DRIVER ? KINO_DEVICE_NO_FLOW : 0);
+    r->activity.correlation = a->correlation;
+    r->activity.external = relation ? relation->operator_id : 0;
+    add_int(r, KINO__XPU_CORRELATION, a->correlation);
+    hand_over(r);
+    return true;
+}
+
+static bool take_synchronization(const pti_synchronization *s, const kino__xpu_relation *relation,
+                                 row *r)
+{
+    static const char *const types[] = {
+        "UNKNOWN",    "GPU_BARRIER_EXECUTION", "GPU_BARRIER_MEMORY", "HOST_FENCE",
+        "HOST_EVENT", "HOST_COMMAND_LIST",     "HOST_COMMAND_QUEUE"};
+    uint64_t end = s->end;
+    bool is_ours = false;
+    if (!has_times(s->start, &end, &is_ours))
+        return false;
+    if (!is_ours || !kino__xpu_wants(KINO_DEVICE_XPU_SYNC))
+        return true;
+    begin_row(r, KINO_DEVICE_XPU_SYNC, api_name(s->group, s->api), s->start, end);
+    place_on_host(r, s->thread, KINO_DEVICE_NO_FLOW | KINO_DEVICE_ROW_OVERHEAD);
+    r->activity.correlation = s->correlation;
+    r->activity.external =
+        relation && relation->operator_id ? relation->operator_id : s->correlation;
+    add_int(r, KINO__XPU_CORRELATION, s->correlation);
+    add_text(r, KINO__XPU_TYPE, types[s->type < sizeof types / sizeof *types ? s->type : 0]);
+    add_handle(r, KINO__XPU_CONTEXT_HANDLE, s->context);
+    add_handle(r, KINO__XPU_QUEUE_HANDLE, s->queue);
+    add_handle(r, KINO__XPU_EVENT_HANDLE, s->event);
+    add_int(r, KINO__XPU_WAIT_EVENTS, s->wait_events);
+    add_int(r, KINO__XPU_RESULT, s->result);
+    hand_over(r);
+    return true;
+}
+
+static bool take_overhead(const pti_overhead *o, row *r)
+{
+    static const char *const kinds[] = {"Unknown",      "Unknown", "Resource",
+                                        "Buffer Flush", "Driver",  "Instrumentation"};
+    uint64_t end = o->end;
+    bool is_ours = false;
+    if (!has_times(o->start, &end, &is_ours))
+        return false;
+    if (!is_ours || !kino__xpu_wants(KINO_DEVICE_OVERHEAD))
+        return true;
+    begin_row(r, KINO_DEVICE_OVERHEAD,
+              kinds[o->overhead_kind < sizeof kinds / sizeof *kinds ? o->overhead_kind : 0],
+              o->start, end);
+    place_on_host(r, o->thread, KINO_DEVICE_ROW_OVERHEAD);
+    add_int(r, KINO__XPU_COST, o->cost);
+    if (end > o->start) {
+        char *text = r->texts[r->text_count++];
+        (void)snprintf(text, TEXT_BYTES, "%" PRIu64 "%%", o->cost * 100 / (end - o->start));
+        add_text(r, KINO__XPU_OCCUPANCY, text);
+    }
+    add_int(r, KINO__XPU_COUNT, o->count);
+    hand_over(r);
+    return true;
+}
+
+/* The layout of this one is less certain than the others'; that the process is this one says it. */
+static bool take_communication(const pti_communication *c, row *r)
+{
+    char name[NAME_BYTES];
+    uint64_t end = c->end;
+    bool is_ours = false;
+    if (c->process != (uint32_t)getpid() || !has_times(c->start, &end, &is_ours) || !c->name)
+        return false;
+    if (!is_ours || !kino__xpu_wants(KINO_DEVICE_COLLECTIVE))
+        return true;
+    (void)snprintf(name, sizeof name, "xccl::%s", c->name);
+    begin_row(r, KINO_DEVICE_COLLECTIVE, name, c->start, end);
+    place_on_host(r, c->thread, 0);
+    add_int(r, KINO__XPU_COMMUNICATOR, c->communicator);
+    hand_over(r);
+    return true;
+}
+
+/* -- all of them */
+
+uint32_t kino__xpu_correlation(const pti_record *record)
+{
+    const void *at = record;
+    switch (record->kind) {
+    case PTI_KERNEL:
+        return ((const pti_kernel *)at)->correlation;
+    case PTI_COPY:
+        return ((const pti_copy *)at)->correlation;
+    case PTI_COPY_P2P:
+        return ((const pti_copy_p2p *)at)->correlation;
+    case PTI_FILL:
+        return ((const pti_fill *)at)->correlation;
+    case PTI_RUNTIME_API:
+    case PTI_DRIVER_API:
+        return ((const pti_api *)at)->correlation;
+    case PTI_SYNCHRONIZATION:
+        return ((const pti_synchronization *)at)->correlation;
+    default:
+        return 0;
+    }
+}
+
+bool kino__xpu_row(const pti_record *record, const kino__xpu_relation *relation,
+                   kino__follow_range range, kino__follow_rows *rows)
+{
+    const void *at = record;
+    bool is_known = true;
+    row r;
+    r.activity.kind = 0;
+    switch (record->kind) {
+    case PTI_KERNEL:
+        is_known = take_kernel(at, relation, &r);
+        break;
+    case PTI_COPY:
+        is_known = take_copy(at, relation, &r);
+        break;
+    case PTI_COPY_P2P:
+        is_known = take_copy_p2p(at, relation, &r);
+        break;
+    case PTI_FILL:
+        is_known = take_fill(at, relation, &r);
+        break;
+    case PTI_RUNTIME_API:
+    case PTI_DRIVER_API:
+        return take_call(at, relation, &r);
+    case PTI_SYNCHRONIZATION:
+        return take_synchronization(at, relation, &r);
+    case PTI_OVERHEAD:
+        return take_overhead(at, &r);
+    case PTI_COMMUNICATION:
+        return take_communication(at, &r);
+    case PTI_EXTERNAL:
+        return true;
+    default:
+        return false;
+    }
+    if (r.activity.kind && range.id && kino__xpu_wants(KINO_DEVICE_GPU_ANNOTATION))
+        kino__follow_work(rows, kino__xpu.host, range, &r.activity);
+    return is_known;
+}

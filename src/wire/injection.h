@@ -1,0 +1,38 @@
+/* injection.h - what `kino record` tells the library that it puts into programs, and the other way
+ * round: the environment, and the log of processes.
+ *
+ * `kino record` makes a private work folder. Each process finds it in its environment, adds lines
+ * to the log in it, and keeps its buffers there (wire/ring_format.h). Nothing is written anywhere
+ * else by the recorded programs; what the files mean is worked out when they have ended. */
+#ifndef KINO__WIRE_INJECTION_H
+#define KINO__WIRE_INJECTION_H
+
+#include <kino/base.h>
+
+/* The work folder; without it the library only records what the program asks for. */
+#define KINO__INJECT_FOLDER "KINO_RECORD_FOLDER"
+/* Bytes of the buffers of a process; 0 or nothing: libkino's default. */
+#define KINO__INJECT_BUDGET "KINO_RECORD_BUDGET"
+/* "flight": the newest is kept when the buffers are full. */
+#define KINO__INJECT_MODE "KINO_RECORD_MODE"
+/* The window, ns of CLOCK_MONOTONIC; 0 or nothing: open. */
+#define KINO__INJECT_FROM  "KINO_RECORD_FROM"
+#define KINO__INJECT_UNTIL "KINO_RECORD_UNTIL"
+/* The process that records from its first instruction on; others begin with their first event. */
+#define KINO__INJECT_MAIN "KINO_RECORD_MAIN"
+
+/* The log: one line each, written with one write() to a file opened for appending.
+ *
+ *   exec PID PPID RAW_NS COMMAND      a program began
+ *   fork PID PPID RAW_NS              a process began without exec
+ *   exit PID RAW_NS                   it ended in the regular way
+ *   note PID TEXT                     something that the user should know
+ */
+#define KINO__INJECT_LOG "processes"
+enum { KINO__INJECT_LINE_MAX = 1024 };
+
+/* Names of the recorder's own threads, by which samples of the CPU know them. */
+#define KINO__THREAD_RECORDER "kino-recorder"
+#define KINO__THREAD_OPENCL   "kino-opencl"
+
+#endif

@@ -1,0 +1,349 @@
+/* pti.c - a stand-in for libpti_view.so: views, buffers, external correlation.
+ *
+ * What it does besides is told by the environment:
+ *   STANDIN_FAIL=function:result[,...]  that function fails; a name may be followed by #n: the n-th
+ *                                       call of it only
+ *   STANDIN_VERSION=0.14.0  STANDIN_SKEW=ns (its own clock is ahead)  STANDIN_ORDER=reverse (full
+ *   buffers come back in another order)  STANDIN_ROOM=bytes (of a buffer that are used)
+ *   STANDIN_SHIFT=bytes (records have another layout)  STANDIN_KEEP=n (buffers never come back) */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "vendor.h"
+#include "xpu.h"
+
+enum { HELD = 1 << 14, RECORD_MAX = 256, FULL = 256, STACK = 64 };
+
+typedef struct held {
+    uint64_t ready;
+    size_t size;
+    int is_device;
+    char bytes[RECORD_MAX];
+} held;
+typedef struct block {
+    unsigned char *data;
+    size_t size, used;
+} block;
+
+static struct {
+    pthread_mutex_t lock;
+    void (*requested)(unsigned char **, size_t *);
+    void (*completed)(unsigned char *, size_t, size_t);
+    uint64_t (*timestamp)(void);
+    int is_on[VIEWS];
+    held *records;
+    int count;
+    uint32_t correlation;
+} self = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static __thread struct {
+    uint64_t ids[2][STACK];
+    int count[2];
+} external;
+
+long standin_setting(const char *name, long otherwise)
+{
+    const char *text = getenv(name);
+    return text ? strtol(text, NULL, 0) : otherwise;
+}
+
+int standin_failure(const char *function)
+{
+    static struct {
+        char name[64];
+        int calls;
+    } counts[64];
+    const char *list = getenv("STANDIN_FAIL");
+    int number = 0;
+    for (int i = 0; i < 64; i++) {
+        if (!counts[i].name[0])
+            snprintf(counts[i].name, sizeof counts[i].name, "%s", function);
+        if (strcmp(counts[i].name, function) == 0) {
+            number = ++counts[i].calls;
+            break;
+        }
+    }
+    while (list && *list) {
+        size_t size = strlen(function);
+        if (strncmp(list, function, size) == 0 && (list[size] == ':' || list[size] == '#')) {
+            const char *colon = strchr(list, ':');
+            if (colon && (list[size] == ':' || strtol(list + size + 1, NULL, 10) == number))
+                return (int)strtol(colon + 1, NULL, 0);
+        }
+        list = strchr(list, ',');
+        list = list ? list + 1 : NULL;
+    }
+    return 0;
+}
+#define FAIL_IF_WANTED()                                                                           \
+    do {                                                                                           \
+        int wanted = standin_failure(__func__);                                                    \
+        if (wanted)                                                                                \
+            return wanted;                                                                         \
+    } while (0)
+
+/* -- versions, texts, clock */
+
+const char *ptiVersionString(void)
+{
+    const char *text = getenv("STANDIN_VERSION");
+    return text ? text : "0.14.0";
+}
+
+const char *ptiResultTypeToString(pti_result result)
+{
+    return result == 200 ? "PTI_ERROR_INTERNAL" : "PTI_ERROR_BAD_ARGUMENT";
+}
+
+const char *ptiViewMemcpyTypeToString(int type)
+{
+    return type == 6 ? "H2D" : type == 9 ? "D2H" : type == 10 ? "D2D" : "M2M";
+}
+
+const char *ptiViewMemoryTypeToString(int type)
+{
+    return type == 1 ? "Host" : type == 2 ? "Device" : "Memory";
+}
+
+pti_result ptiViewGetApiIdName(int group, uint32_t api, const char **name)
+{
+    static const char *const sycl[] = {"urEnqueueKernelLaunch", "urEnqueueUSMMemcpy",
+                                       "urEnqueueUSMFill", "urEnqueueCommandBufferExp"};
+    static const char *const level_zero[] = {"zeCommandListAppendLaunchKernel",
+                                             "zeEventHostSynchronize"};
+    FAIL_IF_WANTED();
+    if (group == GROUP_SYCL && api < 4)
+        *name = sycl[api];
+    else if (group == GROUP_LEVEL_ZERO && api < 2)
+        *name = level_zero[api];
+    else
+        return 7;
+    return 0;
+}
+
+uint64_t standin_now(void)
+{
+    struct timespec time;
+    if (self.timestamp)
+        return self.timestamp();
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec +
+           (uint64_t)standin_setting("STANDIN_SKEW", 0);
+}
+
+uint64_t ptiViewGetTimestamp(void)
+{
+    return standin_now();
+}
+
+pti_result ptiViewSetTimestampCallback(uint64_t (*timestamp)(void))
+{
+    FAIL_IF_WANTED();
+    self.timestamp = timestamp;
+    return 0;
+}
+
+/* -- views */
+
+pti_result ptiViewSetCallbacks(void (*requested)(unsigned char **, size_t *),
+                               void (*completed)(unsigned char *, size_t, size_t))
+{
+    FAIL_IF_WANTED();
+    self.requested = requested;
+    self.completed = completed;
+    return 0;
+}
+
+pti_result ptiViewGPULocalAvailable(void)
+{
+    FAIL_IF_WANTED();
+    return 0;
+}
+
+pti_result ptiViewEnable(int view)
+{
+    FAIL_IF_WANTED();
+    if (view <= 0 || view >= VIEWS || !self.requested)
+        return 3;
+    self.is_on[view] = 1;
+    for (long i = standin_setting("STANDIN_KEEP", 0); view == VIEW_KERNEL && i > 0; i--) {
+        unsigned char *buffer;
+        size_t size;
+        self.requested(&buffer, &size);
+    }
+    return 0;
+}
+
+pti_result ptiViewDisable(int view)
+{
+    FAIL_IF_WANTED();
+    self.is_on[view] = 0;
+    return 0;
+}
+
+pti_result ptiViewEnableRuntimeApiClass(uint32_t enable, int api_class, int group)
+{
+    FAIL_IF_WANTED();
+    return enable == 1 && api_class == 1 && group == 0x7fffffff ? 0 : 3;
+}
+
+int xpu_views(void)
+{
+    int count = 0;
+    for (int i = 0; i < VIEWS; i++)
+        count += self.is_on[i];
+    return count;
+}
+
+int standin_is_on(int view)
+{
+    return self.is_on[view];
+}
+
+/* -- external correlation: of the thread */
+
+pti_result ptiViewPushExternalCorrelationId(int kind, uint64_t id)
+{
+    FAIL_IF_WANTED();
+    if (kind < 2 || kind > 3)
+        return 3;
+    external.ids[kind - 2][external.count[kind - 2]++ % STACK] = id;
+    return 0;
+}
+
+pti_result ptiViewPopExternalCorrelationId(int kind, uint64_t *id)
+{
+    FAIL_IF_WANTED();
+    if (kind < 2 || kind > 3 || external.count[kind - 2] == 0)
+        return 5;
+    *id = external.ids[kind - 2][--external.count[kind - 2] % STACK];
+    return 0;
+}
+
+uint32_t standin_correlation(void)
+{
+    uint32_t correlation = __atomic_add_fetch(&self.correlation, 1, __ATOMIC_RELAXED);
+    for (int i = 0; i < 2 && standin_is_on(VIEW_EXTERNAL); i++) {
+        pti_view_record_external_correlation r = {{VIEW_EXTERNAL}, correlation, 0, i + 2};
+        if (external.count[i] == 0)
+            continue;
+        r._external_id = external.ids[i][(external.count[i] - 1) % STACK];
+        standin_add(&r, sizeof r, 0, 0);
+    }
+    return correlation;
+}
+
+/* -- buffers */
+
+void standin_add(const void *record, size_t size, uint64_t ready, int is_device)
+{
+    pthread_mutex_lock(&self.lock);
+    if (!self.records)
+        self.records = calloc(HELD, sizeof *self.records);
+    if (self.count < HELD) {
+        held *h = &self.records[self.count++];
+        *h = (held){ready, size, is_device, {0}};
+        memcpy(h->bytes, record, size);
+    }
+    pthread_mutex_unlock(&self.lock);
+}
+
+/* Puts a record into the last block, or a new one; 0 when there is no buffer to be had. */
+static int put(block *blocks, int *count, const held *h)
+{
+    size_t room = (size_t)standin_setting("STANDIN_ROOM", 1 << 30);
+    size_t shift = (size_t)standin_setting("STANDIN_SHIFT", 0), need = h->size + shift + 16;
+    block *b = *count ? &blocks[*count - 1] : NULL;
+    if (!b || b->used + need > b->size) {
+        if (*count == FULL)
+            return 0;
+        b = &blocks[*count];
+        self.requested(&b->data, &b->size);
+        if (!b->data || b->size < need)
+            return 0;
+        if (b->size > room)
+            b->size = room < need ? need : room;
+        b->used = 0;
+        (*count)++;
+    }
+    uint64_t total = (need + 7) & ~(uint64_t)7; /* in front of each record: where the next is */
+    memcpy(b->data + b->used, &total, sizeof total);
+    memset(b->data + b->used + 8, 0x77, shift + 8);
+    memcpy(b->data + b->used + 8, h->bytes, 4);
+    memcpy(b->data + b->used + 8 + 4 + shift, h->bytes + 4, h->size - 4);
+    b->used += total;
+    return 1;
+}
+
+pti_result ptiViewGetNextRecord(uint8_t *buffer, size_t used, pti_view_record_base **record)
+{
+    FAIL_IF_WANTED();
+    uint8_t *at = buffer;
+    if (*record) {
+        uint64_t total;
+        at = (uint8_t *)*record - 8;
+        memcpy(&total, at, sizeof total);
+        at += total;
+    }
+    if (at + 8 >= buffer + used)
+        return 1;
+    *record = (pti_view_record_base *)(void *)(at + 8);
+    return 0;
+}
+
+/* Work of devices comes back first: what it belongs to is in the other buffers. */
+static pti_result flush(void)
+{
+    static block blocks[FULL];
+    static held ready[HELD];
+    const char *order = getenv("STANDIN_ORDER");
+    int count = 0, left = 0, block_count = 0;
+    uint64_t now = standin_now();
+    pthread_mutex_lock(&self.lock);
+    for (int i = 0; i < self.count; i++)
+        if (self.records[i].ready <= now)
+            ready[count++] = self.records[i];
+        else
+            self.records[left++] = self.records[i];
+    self.count = left;
+    pthread_mutex_unlock(&self.lock);
+    for (int is_device = 1; is_device >= 0; is_device--) {
+        int first = block_count;
+        for (int i = 0; i < count; i++) {
+            int before = block_count - first;
+            if (ready[i].is_device == is_device)
+                put(blocks + first, &before, &ready[i]);
+            block_count = first + before;
+        }
+    }
+    int is_reverse = order && strcmp(order, "reverse") == 0;
+    for (int i = 0; i < block_count; i++) {
+        block *b = &blocks[is_reverse ? block_count - 1 - i : i];
+        self.completed(b->data, b->size, b->used);
+    }
+    return 0;
+}
+
+static int is_gone;
+
+/* Behind it the real one may crash. */
+__attribute__((destructor)) static void go(void)
+{
+    is_gone = 1;
+}
+
+pti_result ptiFlushAllViews(void)
+{
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    FAIL_IF_WANTED();
+    if (is_gone)
+        abort();
+    pthread_mutex_lock(&one);
+    pti_result result = flush();
+    pthread_mutex_unlock(&one);
+    return result;
+}
