@@ -13,6 +13,11 @@ file(RELATIVE_PATH KINO_PREFIX_FROM_PC "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file(packaging/kino_engine.pc.in kino_engine.pc @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/kino_engine.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
 
+# kino daemon as a service, and its settings with their defaults.
+configure_file(packaging/systemd/kino-daemon.service.in kino-daemon.service @ONLY)
+install(FILES "${CMAKE_CURRENT_BINARY_DIR}/kino-daemon.service" DESTINATION lib/systemd/system)
+install(FILES packaging/systemd/daemon.conf DESTINATION "${CMAKE_INSTALL_DATADIR}/kino")
+
 if(KINO_MAN)
     find_program(PANDOC pandoc)
     if(NOT PANDOC)

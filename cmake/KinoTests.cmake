@@ -8,7 +8,16 @@ file(GLOB unit_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/tests/unit
 add_executable(kino_unit_tests ${unit_sources} $<TARGET_OBJECTS:kino_cli> $<TARGET_OBJECTS:kino_tracer>)
 target_include_directories(kino_unit_tests PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/tests")
 target_compile_definitions(kino_unit_tests PRIVATE "KINO_TEST_ROOT=\"${CMAKE_CURRENT_SOURCE_DIR}\"")
-target_link_libraries(kino_unit_tests PRIVATE kino_server kino_record kino_engine_static)
+target_link_libraries(kino_unit_tests PRIVATE kino_server kino_record kino_daemon kino_engine_static)
+# Vendors' libraries of GPUs, played by stand-ins with known values: what monitoring loads.
+foreach(vendor nvml dcgm rocm_smi)
+    add_library(kino_standin_${vendor} MODULE tests/standin/${vendor}/${vendor}.c)
+    set_target_properties(kino_standin_${vendor} PROPERTIES PREFIX "" OUTPUT_NAME ${vendor} C_VISIBILITY_PRESET default
+                          LIBRARY_OUTPUT_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/standin")
+    target_link_libraries(kino_standin_${vendor} PRIVATE kino_settings)
+    add_dependencies(kino_unit_tests kino_standin_${vendor})
+endforeach()
+target_compile_definitions(kino_unit_tests PRIVATE "KINO_TEST_STANDINS=\"${CMAKE_CURRENT_BINARY_DIR}/standin\"")
 if(KINO_SANITIZE MATCHES thread)
     # Everything else runs in one thread and would only be slow here.
     add_test(NAME unit COMMAND kino_unit_tests --label threads)

@@ -1,0 +1,397 @@
+/* cmd_status.c - kino status: what a daemon knows: processes that can be traced, requests and what
+ * became of them. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "cli/daemon_options.h"
+#include "cli/status_top.h"
+#include "cli/terminal.h"
+#include "daemon/client_request.h"
+#include "daemon/client_why.h"
+
+typedef struct status_options {
+    kino__common_options common;
+    kino__daemon_options daemon;
+    const char *pids, *name, *request;
+    uint64_t job;
+    bool top;
+} status_options;
+
+#define NOT_SET UINT64_MAX
+
+static const kino__option options_table[] = {
+    {"pids", KINO__OPTION_TEXT, "LIST", "only these processes: 4711,4712",
+     offsetof(status_options, pids), false},
+    {"job", KINO__OPTION_COUNT, "N", "only processes of this Slurm job",
+     offsetof(status_options, job), false},
+    {"name", KINO__OPTION_TEXT, "PATTERN",
+     "only processes whose name or command line fits: 'python*', '*train.py*'",
+     offsetof(status_options, name), false},
+    {"request", KINO__OPTION_TEXT, "ID", "the traces of this request, with their states",
+     offsetof(status_options, request), false},
+    {"top", KINO__OPTION_FLAG, NULL,
+     "what the daemon measures: a live view on a terminal (q ends it), else one look",
+     offsetof(status_options, top), false},
+    KINO__DAEMON_OPTIONS(status_options, daemon),
+    {0},
+};
+
+static void init(void *options)
+{
+    ((status_options *)options)->job = NOT_SET;
+}
+
+static const char *text_of(const kino__json_in *object, const char *key)
+{
+    kino_str text;
+    return kino__json_in_get_text(object, key, &text) ? text.data : NULL;
+}
+
+static int64_t int_of(const kino__json_in *object, const char *key)
+{
+    int64_t value = KINO_NO_INT;
+    (void)kino__json_in_get_int(object, key, &value);
+    return value;
+}
+
+static int64_t ns_of_ms(int64_t ms)
+{
+    return ms == KINO_NO_INT || ms > INT64_MAX / 1000000 ? KINO_NO_INT : ms * 1000000;
+}
+
+/* -- the tables -- */
+
+enum { MOST_TABLES = 3, MOST_NOTES = 3 };
+
+/* Tables that wait to be shown together. */
+typedef struct page {
+    kino_table_data tables[MOST_TABLES];
+    kino__cells cells[MOST_TABLES];
+    size_t count;
+    const char *notes[MOST_NOTES + 1];
+    size_t note_count;
+    kino__arena arena; /* of texts that are made here */
+} page;
+
+static kino__cells *add_table(page *p, const char *name, const char *title, const char *empty,
+                              const kino_column *columns, size_t count)
+{
+    kino_table_data *t = &p->tables[p->count];
+    *t = (kino_table_data)KINO_TABLE_DATA_INIT;
+    t->name = name;
+    t->title = title;
+    t->empty_text = empty;
+    t->columns = columns;
+    t->column_count = (uint32_t)count;
+    return &p->cells[p->count++];
+}
+
+static void page_deinit(page *p)
+{
+    for (size_t i = 0; i < MOST_TABLES; i++)
+        kino__vec_deinit(&p->cells[i].items);
+    kino__arena_deinit(&p->arena);
+}
+
+static int show(const status_options *given, page *p)
+{
+    const kino_table_data *tables[MOST_TABLES];
+    kino_result *result = NULL;
+    kino_error err;
+    bool failed = false;
+    for (size_t i = 0; i < p->count; i++) {
+        kino_table_data *t = &p->tables[i];
+        t->cells = p->cells[i].items.items;
+        t->row_count = p->cells[i].items.count / t->column_count;
+        failed |= p->cells[i].failed;
+        tables[i] = t;
+    }
+    kino_status st = failed ? kino__fail_nomem(&err)
+                            : kino_result_make("status", tables, p->count, p->notes, &result, &err);
+    int code = st == KINO_OK ? kino__show_result(&given->common, result)
+                             : kino__report_error(&err, KINO__EXIT_FAILED);
+    kino_result_free(result);
+    return code;
+}
+
+/* Returns how many fit. */
+static size_t add_processes(page *p, const kino__json_in *root, const kino__process_filter *filter)
+{
+    static const kino_column columns[] = {
+        {"pid", KINO_TYPE_INT, NULL, "process, as the daemon sees it"},
+        {"user", KINO_TYPE_STRING, NULL, NULL},
+        {"job", KINO_TYPE_INT, NULL, "of Slurm; 0: none"},
+        {"rank", KINO_TYPE_INT, NULL, "from the environment of the process"},
+        {"state", KINO_TYPE_STRING, NULL,
+         "idle, busy (with a trace of its own), or that of a request"},
+        {"last_seen", KINO_TYPE_DURATION, NULL, "since it asked for a request"},
+        {"library", KINO_TYPE_STRING, NULL, "what asks in it"},
+        {"command", KINO_TYPE_STRING, NULL, NULL},
+        {"uid", KINO_TYPE_INT, NULL, NULL},
+        {"own_pid", KINO_TYPE_INT, NULL, "its number for itself, in a container"},
+        {"endpoints", KINO_TYPE_INT, NULL, "sockets from which it asks"},
+        {"start_time", KINO_TYPE_INT, NULL, "clock ticks since the machine's start"},
+    };
+    enum { COLUMNS = sizeof columns / sizeof *columns, SHOWN = 8, RANK = 3 };
+    size_t count = 0;
+    kino__cells *cells = add_table(p, "processes", "Processes", "none", columns, COLUMNS);
+    uint64_t hidden = ~((UINT64_C(1) << SHOWN) - 1) | UINT64_C(1) << RANK;
+    const kino__json_in *one = kino__json_in_get_array(root, "processes");
+    for (; one; one = one->next) {
+        if (!kino__process_fits(one, filter))
+            continue;
+        count++;
+        if (int_of(one, "rank") != KINO_NO_INT)
+            hidden &= ~(UINT64_C(1) << RANK);
+        kino__cells_add_int(cells, int_of(one, "pid"));
+        kino__cells_add_text(cells, text_of(one, "user"));
+        kino__cells_add_int(cells, int_of(one, "job"));
+        kino__cells_add_int(cells, int_of(one, "rank"));
+        kino__cells_add_text(cells, text_of(one, "state"));
+        kino__cells_add_int(cells, ns_of_ms(int_of(one, "last_seen_ms")));
+        kino__cells_add_text(cells, text_of(one, "library"));
+        kino__cells_add_text(cells, text_of(one, "command"));
+        kino__cells_add_int(cells, int_of(one, "uid"));
+        kino__cells_add_int(cells, int_of(one, "own_pid"));
+        kino__cells_add_int(cells, int_of(one, "endpoints"));
+        kino__cells_add_int(cells, int_of(one, "start_time"));
+    }
+    p->tables[p->count - 1].hidden = hidden;
+    return count;
+}
+
+/* "2026-11-16T07:30:00Z" */
+static const char *time_text(page *p, int64_t ms)
+{
+    char text[40];
+    struct tm when;
+    time_t seconds = (time_t)(ms / 1000);
+    if (ms == KINO_NO_INT || !gmtime_r(&seconds, &when) ||
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &when) == 0)
+        return NULL;
+    return kino__arena_format(&p->arena, "%s", text).data;
+}
+
+static void add_requests(page *p, const kino__json_in *root)
+{
+    static const kino_column columns[] = {
+        {"request", KINO_TYPE_INT, NULL, "its number, for --request and kino trigger --cancel"},
+        {"state", KINO_TYPE_STRING, NULL, "of all of it: the least advanced, else the worst end"},
+        {"time", KINO_TYPE_STRING, NULL, "when it was asked for"},
+        {"targets", KINO_TYPE_INT, NULL, "processes that were asked"},
+        {"open", KINO_TYPE_INT, NULL, "of them, those that have not ended"},
+        {"uid", KINO_TYPE_INT, NULL, "who asked"},
+    };
+    kino__cells *cells = add_table(p, "requests", "Requests, newest first", NULL, columns, 6);
+    const kino__json_in *one = kino__json_in_get_array(root, "requests");
+    for (; one; one = one->next) {
+        kino__cells_add_int(cells, int_of(one, "request"));
+        kino__cells_add_text(cells, text_of(one, "state"));
+        kino__cells_add_text(cells, time_text(p, int_of(one, "time_ms")));
+        kino__cells_add_int(cells, int_of(one, "count"));
+        kino__cells_add_int(cells, int_of(one, "open"));
+        kino__cells_add_int(cells, int_of(one, "uid"));
+    }
+}
+
+static void add_daemon(page *p, const kino__client *client, const kino__json_in *daemon,
+                       const char *kind, const char *state)
+{
+    static const kino_column columns[] = {
+        {"daemon", KINO_TYPE_STRING, NULL, "whose it is"},
+        {"version", KINO_TYPE_STRING, NULL, NULL},
+        {"at", KINO_TYPE_STRING, NULL, "where it answers"},
+        {"pid", KINO_TYPE_INT, NULL, NULL},
+        {"uid", KINO_TYPE_INT, NULL, NULL},
+        {"uptime", KINO_TYPE_DURATION, NULL, NULL},
+        {"socket_dir", KINO_TYPE_STRING, NULL, "folder for processes in containers"},
+        {"port", KINO_TYPE_INT, NULL, "for dyno; 0: none"},
+        {"metrics_port", KINO_TYPE_INT, NULL, "for Prometheus; 0: none"},
+        {"state", KINO_TYPE_STRING, NULL, NULL},
+    };
+    kino__cells *cells = add_table(p, "daemon", "Daemon", NULL, columns, 10);
+    const char *version = text_of(daemon, "version");
+    kino__cells_add_text(cells, kind);
+    kino__cells_add_text(cells, version ? version : client->version[0] ? client->version : NULL);
+    kino__cells_add_text(cells, client->place);
+    kino__cells_add_int(cells, int_of(daemon, "pid"));
+    kino__cells_add_int(cells, int_of(daemon, "uid"));
+    kino__cells_add_int(cells, ns_of_ms(int_of(daemon, "uptime_ms")));
+    kino__cells_add_text(cells, text_of(daemon, "socket_dir"));
+    kino__cells_add_int(cells, int_of(daemon, "port"));
+    kino__cells_add_int(cells, int_of(daemon, "metrics_port"));
+    kino__cells_add_text(cells, state);
+    uint64_t hidden = 0;
+    for (size_t i = 0; i < 10; i++) {
+        const kino_cell *cell = &cells->items.items[i];
+        if (!cells->failed && cell->kind == KINO_CELL_NULL)
+            hidden |= UINT64_C(1) << i;
+    }
+    p->tables[p->count - 1].hidden = hidden;
+    p->tables[p->count - 1].fold = true;
+}
+
+static void add_note(page *p, const kino__buffer *text)
+{
+    kino_str kept = kino__arena_format(&p->arena, "%.*s", KINO__STR_ARG(kino__buffer_str(text)));
+    if (kept.data && p->note_count < MOST_NOTES)
+        p->notes[p->note_count++] = kept.data;
+}
+
+/* -- what is asked for -- */
+
+/* All that our daemon knows. */
+static int show_kino(const status_options *given, const kino__client *client,
+                     const kino__process_filter *filter)
+{
+    kino__client_answer processes = {0}, requests = {0};
+    kino_error err;
+    page p = {0};
+    kino__buffer why = {0};
+    kino__arena_init(&p.arena, NULL);
+    kino_status st = kino__client_ask(client, "getProcesses", &processes, &err);
+    if (st == KINO_OK)
+        st = kino__client_ask(client, "getRequests", &requests, &err);
+    int code = KINO__EXIT_FAILED;
+    if (st == KINO_OK) {
+        bool is_chosen = filter->pid_count || filter->job != KINO_NO_INT || filter->name;
+        size_t count = add_processes(&p, processes.root, filter);
+        add_requests(&p, requests.root);
+        add_daemon(&p, client, kino__json_in_member(processes.root, "daemon"), "kino", NULL);
+        if (count == 0) {
+            kino__explain_nothing(processes.root, filter, &why);
+            add_note(&p, &why);
+        }
+        code = show(given, &p);
+        code = code == KINO__EXIT_OK && is_chosen && count == 0 ? KINO__EXIT_FAILED : code;
+    } else {
+        (void)kino__report_error(&err, code);
+    }
+    kino__buffer_deinit(&why);
+    kino__client_answer_deinit(&processes);
+    kino__client_answer_deinit(&requests);
+    page_deinit(&p);
+    return code;
+}
+
+/* Dynolog tells whether it is well, and nothing about processes. */
+static int show_dynolog(const status_options *given, const kino__client *client)
+{
+    kino__client_answer answer = {0};
+    kino_error err;
+    page p = {0};
+    kino__buffer note = {0};
+    kino__arena_init(&p.arena, NULL);
+    int code = KINO__EXIT_FAILED;
+    if (kino__client_ask(client, "getStatus", &answer, &err) == KINO_OK) {
+        add_daemon(&p, client, NULL, "dynolog",
+                   int_of(answer.root, "status") == 1 ? "good" : "GPU monitoring fails");
+        kino__buffer_printf(&note,
+                            "a Dynolog daemon (or a Kino one over TCP) does not list processes: "
+                            "'kino trigger' says which ones match");
+        add_note(&p, &note);
+        code = show(given, &p);
+    } else {
+        (void)kino__report_error(&err, code);
+    }
+    kino__buffer_deinit(&note);
+    kino__client_answer_deinit(&answer);
+    page_deinit(&p);
+    return code;
+}
+
+static int show_request(const status_options *given, const kino__client *client)
+{
+    static const kino_column columns[] = {
+        {"pid", KINO_TYPE_INT, NULL, "process"},
+        {"rank", KINO_TYPE_INT, NULL, "of the process, from its environment"},
+        {"state", KINO_TYPE_STRING, NULL, "what became of it"},
+        {"size", KINO_TYPE_BYTES, NULL, "of the file"},
+        {"path", KINO_TYPE_STRING, NULL, "of the trace"},
+        {"message", KINO_TYPE_STRING, NULL, "why there is none, or what was different"},
+    };
+    kino__on_demand found = {0};
+    kino_error err;
+    page p = {0};
+    kino__arena_init(&p.arena, NULL);
+    int code = KINO__EXIT_FAILED;
+    if (kino__on_demand_find(client, given->request, &found, &err) == KINO_OK) {
+        kino__cells *cells = add_table(&p, "traces", "Traces", "none", columns, 6);
+        for (size_t i = 0; i < found.targets.count; i++) {
+            const kino__on_demand_target *t = &found.targets.items[i];
+            kino__cells_add_int(cells, t->pid);
+            kino__cells_add_int(cells, t->rank);
+            kino__cells_add_text(cells, t->state);
+            kino__cells_add_int(cells, t->bytes);
+            kino__cells_add_text(cells, t->path);
+            kino__cells_add_text(cells, t->message);
+        }
+        code = show(given, &p);
+    } else {
+        (void)kino__report_error(&err, code);
+    }
+    kino__on_demand_deinit(&found);
+    page_deinit(&p);
+    return code;
+}
+
+static int show_top(const status_options *given, const kino__client *client)
+{
+    if (client->kind == KINO__CLIENT_DYNOLOG)
+        return kino__report_usage(&kino__command_status,
+                                  "--top needs Kino's daemon: the one at %s is Dynolog's, or is "
+                                  "asked over TCP",
+                                  client->place);
+    return kino__status_top_run(
+        client, kino__terminal_wants_color(given->common.color, isatty(STDOUT_FILENO) == 1));
+}
+
+static int run_status(void *options, char **arguments, size_t count)
+{
+    const status_options *given = options;
+    kino__client client;
+    kino__pid_list pids = {0};
+    if (count)
+        return kino__report_usage(&kino__command_status, "'%s' is too much: it takes options only",
+                                  arguments[0]);
+    int64_t id;
+    if (given->request && (!kino__str_to_int(kino__str_from(given->request), &id) || id <= 0))
+        return kino__report_usage(&kino__command_status, "--request: '%s' is no request",
+                                  given->request);
+    int code = KINO__EXIT_USAGE;
+    if (kino__pid_list_parse(&kino__command_status, given->pids, &pids))
+        code = kino__daemon_connect(&kino__command_status, &given->daemon, &client);
+    if (code == KINO__EXIT_OK) {
+        const kino__process_filter filter = {.pids = pids.items.items,
+                                             .pid_count = pids.items.count,
+                                             .job = given->job == NOT_SET ? KINO_NO_INT
+                                                                          : (int64_t)given->job,
+                                             .name = given->name};
+        if (given->top)
+            code = show_top(given, &client);
+        else if (given->request)
+            code = show_request(given, &client);
+        else if (client.kind == KINO__CLIENT_DYNOLOG)
+            code = show_dynolog(given, &client);
+        else
+            code = show_kino(given, &client, &filter);
+    }
+    kino__vec_deinit(&pids.items);
+    return code;
+}
+
+const kino__command kino__command_status = {
+    .name = "status",
+    .arguments = "",
+    .summary = "what a daemon knows: processes that can be traced, requests, their traces",
+    .description = "Asks the daemon which processes have registered, and which traces were asked\n"
+                   "for. When none is there, or none fits, it says why.\n",
+    .options = options_table,
+    .groups = KINO__COMMAND_PRINTS,
+    .options_size = sizeof(status_options),
+    .init = init,
+    .run = run_status,
+};

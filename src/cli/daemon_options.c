@@ -1,0 +1,136 @@
+/* daemon_options.c - see daemon_options.h. */
+#include "cli/daemon_options.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/error.h"
+
+int kino__daemon_connect(const kino__command *command, const kino__daemon_options *options,
+                         kino__client *out)
+{
+    kino_error err;
+    if (options->port > 65535)
+        return kino__report_usage(command, "--port is at most 65535");
+    if (options->socket && (options->host || options->port))
+        return kino__report_usage(command, "--socket and --host or --port exclude each other");
+    kino__client_where where = {
+        .socket = options->socket, .host = options->host, .port = options->port};
+    if (kino__client_open(out, &where, &err) != KINO_OK)
+        return kino__report_error(&err, KINO__EXIT_FAILED);
+    return KINO__EXIT_OK;
+}
+
+bool kino__pid_list_parse(const kino__command *command, const char *text, kino__pid_list *out)
+{
+    while (text && *text) {
+        size_t size = strcspn(text, ",");
+        int64_t pid;
+        int64_t *slot = NULL;
+        if (kino__str_to_int((kino_str){text, size}, &pid) && pid > 0 && pid <= INT32_MAX)
+            slot = kino__vec_add(&out->items);
+        if (!slot) {
+            (void)kino__report_usage(command, "--pids: '%.*s' is no process number", (int)size,
+                                     text);
+            return false;
+        }
+        *slot = pid;
+        text += size + (text[size] == ',');
+    }
+    return true;
+}
+
+bool kino__parse_duration(const char *text, int64_t *out_ms)
+{
+    static const struct {
+        const char *unit;
+        double ms;
+    } units[] = {{"ms", 1}, {"s", 1e3}, {"m", 6e4}, {"min", 6e4}, {"h", 3.6e6}};
+    char *end;
+    if (!isdigit((unsigned char)*text))
+        return false;
+    double value = strtod(text, &end);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strcmp(end, units[i].unit) != 0 || value * units[i].ms > 1e12)
+            continue;
+        *out_ms = (int64_t)(value * units[i].ms + 0.5);
+        return true;
+    }
+    return false;
+}
+
+/* "@1700000000.5" */
+static bool parse_unix(const char *text, int64_t *out_ms)
+{
+    char *end;
+    if (!isdigit((unsigned char)*text))
+        return false;
+    double seconds = strtod(text, &end);
+    if (seconds <= 0 || seconds > 1e11 || *end)
+        return false;
+    *out_ms = (int64_t)(seconds * 1000 + 0.5);
+    return true;
+}
+
+static bool parse_date(const char *text, int64_t now_ms, int64_t *out_ms)
+{
+    static const char *const forms[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%H:%M:%S", "%H:%M"};
+    time_t now = (time_t)(now_ms / 1000);
+    struct tm today = {0}, when = {0};
+    const char *rest = NULL;
+    if (!localtime_r(&now, &today))
+        return false;
+    today.tm_sec = 0;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms && !rest; i++) {
+        when = today; /* what does not fit may have changed something */
+        rest = strptime(text, forms[i], &when);
+        if (rest && *rest && strcmp(rest, "Z") != 0)
+            rest = NULL;
+    }
+    if (!rest)
+        return false;
+    when.tm_isdst = -1;
+    time_t seconds = *rest ? timegm(&when) : mktime(&when);
+    *out_ms = (int64_t)seconds * 1000;
+    return seconds != (time_t)-1;
+}
+
+bool kino__parse_start(const char *text, int64_t now_ms, int64_t *out_ms)
+{
+    int64_t ahead;
+    if (*text == '@')
+        return parse_unix(text + 1, out_ms);
+    if (*text != '+')
+        return parse_date(text, now_ms, out_ms);
+    if (!kino__parse_duration(text + 1, &ahead))
+        return false;
+    *out_ms = now_ms + ahead;
+    return true;
+}
+
+static void add_cell(kino__cells *cells, kino_cell cell)
+{
+    kino_cell *slot = kino__vec_add(&cells->items);
+    if (slot)
+        *slot = cell;
+    else
+        cells->failed = true;
+}
+
+void kino__cells_add_int(kino__cells *cells, int64_t value)
+{
+    kino_cell cell = {.kind = KINO_CELL_NULL};
+    if (value != KINO_NO_INT)
+        cell = (kino_cell){.kind = KINO_CELL_INT, .value.integer = value};
+    add_cell(cells, cell);
+}
+
+void kino__cells_add_text(kino__cells *cells, const char *text)
+{
+    kino_cell cell = {.kind = KINO_CELL_NULL};
+    if (text)
+        cell = (kino_cell){.kind = KINO_CELL_TEXT, .value.text = kino__str_from(text)};
+    add_cell(cells, cell);
+}

@@ -1,0 +1,147 @@
+/* metrics_self.c - the daemon about itself: what it costs, what it counted, which collectors
+ * work. */
+#include <errno.h>
+#include <time.h>
+
+#include "base/str.h"
+#include "daemon/metrics_internal.h"
+#include "daemon/metrics_text.h"
+
+enum {
+    PROCESSES,
+    ENDPOINTS,
+    RUNNING,
+    DATAGRAMS,
+    DATAGRAMS_BAD,
+    REPLIES,
+    REPLIES_DROPPED,
+    REQUESTS,
+    RPC_CALLS,
+    RPC_REFUSED,
+    CPU_TIME,
+    RESIDENT,
+    SAMPLE_TIME,
+    LEFT_OUT,
+    COUNT
+};
+
+static const kino__metric metrics_of[COUNT] = {
+    [PROCESSES] = {"processes", "daemon_processes", NULL, "Processes that are registered.",
+                   KINO__GAUGE, 0, false},
+    [ENDPOINTS] = {"endpoints", "daemon_endpoints", NULL,
+                   "Sockets of registered processes that ask for requests.", KINO__GAUGE, 0, false},
+    [RUNNING] = {"requests_running", "daemon_requests_running", NULL,
+                 "Requests for traces that have not ended.", KINO__GAUGE, 0, true},
+    [DATAGRAMS] = {"datagrams", "daemon_datagrams_total", NULL, "Datagrams received.",
+                   KINO__COUNTER, 0, false},
+    [DATAGRAMS_BAD] = {"datagrams_bad", "daemon_datagrams_bad_total", NULL,
+                       "Datagrams that made no sense.", KINO__COUNTER, 0, false},
+    [REPLIES] = {"replies", "daemon_replies_total", NULL, "Answers sent.", KINO__COUNTER, 0, false},
+    [REPLIES_DROPPED] = {"replies_dropped", "daemon_replies_dropped_total", NULL,
+                         "Answers that could not be sent at once.", KINO__COUNTER, 0, false},
+    [REQUESTS] = {"requests", "daemon_requests_total", NULL, "Requests for traces.", KINO__COUNTER,
+                  0, false},
+    [RPC_CALLS] = {"rpc_calls", "daemon_rpc_calls_total", NULL, "Calls of functions.",
+                   KINO__COUNTER, 0, false},
+    [RPC_REFUSED] = {"rpc_refused", "daemon_rpc_refused_total", NULL,
+                     "Calls of functions that were refused.", KINO__COUNTER, 0, false},
+    [CPU_TIME] = {"cpu_seconds", "daemon_cpu_seconds_total", NULL,
+                  "Processor time of the daemon itself.", KINO__COUNTER, 6, true},
+    [RESIDENT] = {"resident_bytes", "daemon_resident_bytes", NULL, "Memory of the daemon itself.",
+                  KINO__GAUGE, 0, false},
+    [SAMPLE_TIME] = {"sample_seconds", "daemon_sample_seconds", NULL,
+                     "How long the newest sample took up to here.", KINO__GAUGE, 9, false},
+    [LEFT_OUT] = {"things_left_out", "daemon_things_left_out", NULL,
+                  "Devices or processes beyond the limits, which have no metrics.", KINO__GAUGE, 0,
+                  false},
+};
+static const kino__metric_class daemon_class = {"daemon", metrics_of, COUNT, 1};
+
+static const kino__metric collector_metrics[] = {
+    {"available", "collector_available", NULL, "1: this collector has values, 0: it has none.",
+     KINO__GAUGE, 0, false},
+};
+static const kino__metric_class collector_class = {"collector", collector_metrics, 1,
+                                                   KINO__COLLECTOR_COUNT};
+static const kino__metric_class *const classes[] = {&daemon_class, &collector_class, NULL};
+
+typedef struct state {
+    kino__proc_file statm;
+} state;
+
+static bool open_self(void *context, kino__metrics *metrics)
+{
+    state *self = context;
+    (void)kino__proc_open(&self->statm, metrics->proc, "self/statm");
+    return true;
+}
+
+static void close_self(void *context)
+{
+    kino__proc_close(&((state *)context)->statm);
+}
+
+static int64_t clock_ns(clockid_t id)
+{
+    struct timespec now;
+    (void)clock_gettime(id, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void set_numbers(kino__thing *thing, const kino__metrics_daemon *numbers)
+{
+    kino__thing_gauge(thing, PROCESSES, numbers->processes);
+    kino__thing_gauge(thing, ENDPOINTS, numbers->endpoints);
+    kino__thing_gauge(thing, RUNNING, numbers->requests_running);
+    kino__thing_count(thing, DATAGRAMS, numbers->datagrams);
+    kino__thing_count(thing, DATAGRAMS_BAD, numbers->datagrams_bad);
+    kino__thing_count(thing, REPLIES, numbers->replies);
+    kino__thing_count(thing, REPLIES_DROPPED, numbers->replies_dropped);
+    kino__thing_count(thing, REQUESTS, numbers->requests);
+    kino__thing_count(thing, RPC_CALLS, numbers->rpc_calls);
+    kino__thing_count(thing, RPC_REFUSED, numbers->rpc_refused);
+}
+
+static void sample_collectors(kino__metrics *metrics)
+{
+    for (unsigned i = 0; i < KINO__COLLECTOR_COUNT; i++) {
+        kino_str name = kino__str_from(kino__collectors[i]->name);
+        kino__thing *thing = kino__metrics_thing(metrics, &collector_class, name);
+        if (!thing)
+            return;
+        if (thing->is_new)
+            kino__thing_label(thing, "collector", name);
+        const kino__collector_slot *slot = &metrics->slots[i];
+        kino__thing_gauge(thing, 0, slot->is_open && slot->reason[0] == '\0');
+    }
+}
+
+static void sample_self(void *context, kino__metrics *metrics)
+{
+    state *self = context;
+    kino__thing *thing = kino__metrics_thing(metrics, &daemon_class, KINO__STR("self"));
+    if (!thing)
+        return;
+    set_numbers(thing, &metrics->daemon);
+    kino_str text;
+    if (kino__proc_read(&self->statm, metrics, &text)) {
+        (void)kino__text_number(&text);
+        int64_t pages = kino__text_number(&text);
+        if (pages != KINO_NO_INT && pages < INT64_MAX / metrics->page_bytes)
+            kino__thing_gauge(thing, RESIDENT, pages * metrics->page_bytes);
+    }
+    kino__thing_count(thing, CPU_TIME, clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1000);
+    kino__thing_gauge(thing, SAMPLE_TIME, clock_ns(CLOCK_MONOTONIC) - metrics->began_ns);
+    kino__thing_gauge(thing, LEFT_OUT, (int64_t)metrics->left_out);
+    sample_collectors(metrics);
+}
+
+const kino__collector kino__collector_self = {
+    .name = "self",
+    .help = "the daemon itself",
+    .classes = classes,
+    .state_size = sizeof(state),
+    .open = open_self,
+    .sample = sample_self,
+    .close = close_self,
+};
