@@ -128,6 +128,7 @@ enum {
     KINO_DEVICE_ROW_WHOLE = 16, /* of devices: on the row "Device N"; stream does not count */
     KINO_DEVICE_ROW_OVERHEAD = 32, /* calls: on the row of what profiling itself costs */
     KINO_DEVICE_CLOCK_OF = 64,     /* calls: times are on the clock of the device `clock_of` */
+    KINO_DEVICE_ROW_CAPITAL = 128, /* of devices: the row is "Stream N", as Kineto has it on XPU */
 };
 
 /* What a device did. */

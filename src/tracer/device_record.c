@@ -359,6 +359,8 @@ static void place_activity(const kino__backend *b, const kino_device_activity *g
         a->tid = WHOLE_ROW;
         a->flags |= KINO__ACTIVITY_ROW_WHOLE;
     }
+    if (!on_host && given->flags & KINO_DEVICE_ROW_CAPITAL)
+        a->flags |= KINO__ACTIVITY_ROW_CAPITAL;
     if (given->flags & KINO_DEVICE_ARGS_WHOLE)
         a->flags |= KINO__ACTIVITY_ARGS_WHOLE;
     if (given->flags & KINO_DEVICE_FLOW_END)

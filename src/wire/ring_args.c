@@ -375,6 +375,8 @@ void kino__ring_row_args(const kino__ring_image *image, const kino__ring_row *ro
             kino__buffer_printf(&text, "stream %lld (sync)", (long long)row->tid - SYNC_ROW);
         else if (is_whole)
             kino__buffer_printf(&text, "Device %lld", (long long)row->pid);
+        else if (row->special & KINO__ACTIVITY_ROW_CAPITAL)
+            kino__buffer_printf(&text, "Stream %lld", (long long)row->tid);
         else if (row->is_device)
             kino__buffer_printf(&text, "stream %lld ", (long long)row->tid);
         else if (row->thread && row->thread->name[0])

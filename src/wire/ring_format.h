@@ -166,10 +166,11 @@ enum {
     KINO__ACTIVITY_FLOW_START = 2, /* an ac2g flow with the correlation starts here, */
     KINO__ACTIVITY_FLOW_END = 4,   /* ends here */
     /* Rows beside those of threads and streams, with tids as Kineto has them: */
-    KINO__ACTIVITY_ROW_OVERHEAD = 8, /* of the profiler's own doing: pid -1 */
-    KINO__ACTIVITY_ROW_SYNC = 16,    /* waits for a stream: its number + 1000000 */
-    KINO__ACTIVITY_ROW_WHOLE = 32,   /* waits for a device: tid 1 */
-    KINO__ACTIVITY_ARGS_WHOLE = 64,  /* arguments are not made of the row and the correlation */
+    KINO__ACTIVITY_ROW_OVERHEAD = 8,  /* of the profiler's own doing: pid -1 */
+    KINO__ACTIVITY_ROW_SYNC = 16,     /* waits for a stream: its number + 1000000 */
+    KINO__ACTIVITY_ROW_WHOLE = 32,    /* waits for a device: tid 1 */
+    KINO__ACTIVITY_ARGS_WHOLE = 64,   /* arguments are not made of the row and the correlation */
+    KINO__ACTIVITY_ROW_CAPITAL = 128, /* a stream whose row is "Stream N", not "stream N " */
 };
 enum { KINO__COUNTER_OF_DEVICE = 2 }; /* flag of a COUNTER: aux is the device */
 

@@ -315,7 +315,7 @@ static void note_activity(kino__ring_image *image, const kino_impl_v1_record *re
     kino__ring_activity more;
     memcpy(&more, record + 1, sizeof more);
     uint32_t special = more.flags & (KINO__ACTIVITY_ROW_OVERHEAD | KINO__ACTIVITY_ROW_SYNC |
-                                     KINO__ACTIVITY_ROW_WHOLE);
+                                     KINO__ACTIVITY_ROW_WHOLE | KINO__ACTIVITY_ROW_CAPITAL);
     bool is_overhead = special & KINO__ACTIVITY_ROW_OVERHEAD;
     if (image->rows.count > ROWS_MAX)
         return;

@@ -337,9 +337,10 @@ def check_collective(folder):
     report.equal("its call says nothing of it", call[6], call_args(211, 5, 1))
 
 
-def check_threads(folder):
+def check_threads(folder, fails=None):
     """Three threads, 600 operators with a kernel each, through buffers of a few records that are emptied meanwhile."""
-    trace, said = play(folder, "threads", env={"STANDIN_BUFFER": "4096", "KINO_CUPTI_BUFFER_MB": "64"})
+    trace, said = play(folder, "threads", env={"STANDIN_BUFFER": "4096", "KINO_CUPTI_BUFFER_MB": "64",
+                                               **({"STANDIN_FAIL": fails} if fails else {})})
     operators = {dict(e["args"])["External id"]: (e["name"], e["tid"]) for e in trace.events
                  if e.get("cat") == "cpu_op"}
     calls = {dict(row[6])["correlation"]: (dict(row[6]).get("External id"), row[3]) for row in
@@ -353,7 +354,12 @@ def check_threads(folder):
     wrong = [args for args in (dict(row[6]) for row in trace.rows(0, "kernel"))
              if operators.get(args.get("External id"), ("",))[0] != f"op {args['correlation']}"]
     report.equal("and kernels", wrong[:3], [])
-    report.equal("nothing is lost", (said["lost"], said["error"]), (0, ""))
+    report.equal("nothing is lost", (said["lost"], bool(said["error"])), (0, bool(fails)))
+
+
+def check_own_threads(folder):
+    """CUPTI that does not tell the system's numbers: calls carry the low half of pthread_self."""
+    check_threads(folder, "cuptiSetThreadIdType:15")
 
 
 def check_clock(folder):
@@ -453,6 +459,22 @@ def check_refusals(folder):
                      (said["found"], trace.devices, trace.all["deviceProperties"]), (0, [], []))
 
 
+def check_driverless(folder):
+    """The driver is not found, but CUPTI works: devices are their numbers, which records have."""
+    driver, away = folder / "libcuda.so.1", folder / "away"
+    driver.rename(away)
+    trace, said = play(folder, "all")
+    away.rename(driver)
+    report.equal("no driver: the same rows", [r[:6] for r in trace.rows(trace.zero("cudaLaunchKernel", 10000))],
+                 [r[:6] for r in expected_rows(said["pid"])])
+    report.equal("no driver: devices without properties", trace.all["deviceProperties"],
+                 [{"id": 0, "name": "CUDA device 0"}, {"id": 1, "name": "CUDA device 1"}])
+    args = dict(trace.rows(0, "kernel")[0][6])
+    report.equal("no driver: what follows from them", [args.get(k) for k in (
+        "device", "blocks per SM", "warps per SM", "est. achieved occupancy %")], [0, "inf", "inf", -100])
+    report.check("no driver: said in one line", "libcuda.so.1" in said["error"], said["error"])
+
+
 def check_lives(folder):
     trace, said = play(folder, "twice")
     report.equal("CUPTI is left at the end of the next call, once", said["finalized"], [0, 1, 1])
@@ -460,6 +482,11 @@ def check_lives(folder):
     report.equal("one subscription at the end, waiting for a call", (said["subscribed"], said["held"]), (1, 0))
     _, said = play(folder, "twice", env={"KINO_CUPTI_DETACH": "0"})
     report.equal("unless one does not want that", (said["finalized"], said["subscribed"]), ([0, 0, 0], 0))
+    trace, said = play(folder, "exit")
+    report.equal("a program that exits: what CUPTI still had is there", [r[1] for r in trace.rows(0, "kernel")],
+                 ["last words"])
+    report.equal("CUPTI is not shut down in the middle of an exit", said,
+                 {"finalized": 0, "unsubscribed": 1, "held": 0})
     trace, said = play(folder, "fork")
     report.equal("a forked child leaves CUPTI alone", said["child"], 0)
     report.equal("its parent goes on", [r[1] for r in trace.rows(0, "kernel")], ["parent"])
@@ -558,8 +585,8 @@ def main():
         if report.equal("the stand-in and its program build", build(folder), ""):
             check_kino(check_all(folder))
             for check in (check_missing_property, check_versions, check_graph, check_disorder, check_edges,
-                          check_buffers, check_collective, check_threads, check_clock, check_counters, check_failures, check_refusals,
-                          check_lives, check_record):
+                          check_buffers, check_collective, check_threads, check_own_threads, check_clock,
+                          check_counters, check_failures, check_refusals, check_driverless, check_lives, check_record):
                 check(folder)
         toolkit_folder, include = toolkit()
         missing = "the CUDA toolkit's headers are not installed"

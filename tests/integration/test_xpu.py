@@ -102,11 +102,17 @@ def check_work(trace):
     got = sorted(trace.work, key=lambda e: (e["args"]["correlation"], e["dur"]))
     report.equal("rows of devices", [(e["cat"], e["name"], e["pid"], e["tid"], recorder.ns(e["dur"])) for e in got],
                  [w[:5] for w in WORK])
+    rows = {(e["pid"], e["tid"]) for e in got}
+    report.equal("names of rows", {(e["pid"], e["tid"]): e["args"]["name"] for e in trace.events
+                                   if e["name"] == "thread_name" and (e["pid"], e["tid"]) in rows},
+                 {row: f"Stream {row[1]}" for row in rows})
     for event, want in zip(got, WORK):
         check_args(event, trace.start(event), want[5])
     ends = collections.Counter((e["id"], e["pid"], e["tid"], e["ts"]) for e in trace.events if e["ph"] == "f")
-    report.equal("a flow ends at each of them, and nowhere else", ends,
-                 collections.Counter((e["args"]["correlation"], e["pid"], e["tid"], e["ts"]) for e in trace.work))
+    report.equal("a flow ends at each of them and, as in Kineto's traces, at calls of the driver; nowhere else", ends,
+                 collections.Counter((e["args"]["correlation"], e["pid"], e["tid"], e["ts"])
+                                     for e in [*trace.work, *of_kind(trace, "xpu_driver")]
+                                     if e["args"]["correlation"]))
 
 
 def check_calls(trace):
@@ -212,17 +218,40 @@ def check_buffers(xpu):
 
 
 def check_clock(xpu):
-    trace, said = xpu.run("plain", STANDIN_FAIL="ptiViewSetTimestampCallback:200", STANDIN_SKEW=str(10**15))
+    check_own_clock("PTI's own clock, ahead", xpu, STANDIN_FAIL="ptiViewSetTimestampCallback:200",
+                    STANDIN_SKEW=str(10**15))
+    check_own_clock("a clock that is taken and not used", xpu, STANDIN_DEAF="1", STANDIN_SKEW=str(10**15))
+    folder = xpu.folder / "clockless"
+    folder.mkdir()
+    standin.build_library(folder, "libpti_view.so.0", ["-DSTANDIN_NO_CLOCK", XPU / "pti.c"])
+    trace = check_own_clock("no function about times", xpu, LD_LIBRARY_PATH=str(folder))
+    if trace:
+        check_work(trace)
+
+
+def check_own_clock(what, xpu, **env):
+    trace, _ = xpu.run("plain", **env)
     if not trace:
-        return
-    report.equal("PTI's own clock, ahead: all rows", len(trace.work), len(WORK))
+        return None
+    report.equal(f"{what}: all rows", len(trace.work), len(WORK))
     calls = {e["args"]["correlation"]: e for e in of_kind(trace, "xpu_runtime")}
     window = next(e for e in trace.events if e.get("name") == "Kino (0)")
     for event in trace.work + list(calls.values()):
         late = trace.start(event) - trace.start(calls[event["args"]["correlation"]])
-        report.check("PTI's own clock, ahead: rows are in the recording, work behind its call",
+        report.check(f"{what}: rows are in the recording, work behind its call",
                      trace.start(window) - 3000 <= trace.start(event) and trace.end(event) <= trace.end(window) + 3000
                      and late >= 0, (event["name"], late))
+    return trace
+
+
+def check_collective(xpu):
+    """As Kineto has it, a kernel says what the operator of its collective says."""
+    trace, _ = xpu.run("collective")
+    if trace:
+        report.equal("a kernel of a collective says of which, one of none does not",
+                     [(e["name"], list(e["args"].items())[-2:] if "Seq" in e["args"] else None)
+                      for e in sorted(trace.work, key=trace.start)],
+                     [("reduce", [("Process Group Name", "0"), ("Seq", 41)]), ("other", None)])
 
 
 # A function that fails: what is said, and what is left: calls of the runtime, kernels, copies.
@@ -343,8 +372,8 @@ def main():
             check_work(trace)
             check_calls(trace)
             check_rest(trace, said)
-        for check in (check_functions, check_late, check_exit, check_buffers, check_clock, check_failures, check_refusals,
-                      check_injected, check_analyses):
+        for check in (check_functions, check_collective, check_late, check_exit, check_buffers, check_clock,
+                      check_failures, check_refusals, check_injected, check_analyses):
             check(xpu)
     return report.finish()
 

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/json_out.h"
 #include "tracer/backend/cupti_internal.h"
+#include "tracer/device_details.h"
 
 /* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): see cupti_internal.h */
 kino__cupti_state kino__cupti = {.decode_lock = PTHREAD_MUTEX_INITIALIZER};
@@ -86,7 +87,7 @@ static void write_versions(void)
                                                      : CUDA_NOT_SUPPORTED;
     if (result == 0)
         write_number("cuda_driver_version", driver);
-    else
+    else if (kino__cupti.cuda.cuDeviceGetCount) /* else there is no driver, which was said */
         kino__cuda_problem("cuDriverGetVersion", result);
 }
 
@@ -247,9 +248,10 @@ static void ask_for_thread_ids(void)
     if (result != CUPTI_OK)
         kino__cupti_problem("cuptiGetThreadIdType", result);
     result = calls->cuptiSetThreadIdType ? calls->cuptiSetThreadIdType(CUPTI_THREAD_ID_SYSTEM)
-                                         : CUPTI_NOT_SUPPORTED;
+                                         : CUPTI_OK; /* cupti_threads.c */
     if (result != CUPTI_OK)
-        kino__cupti_problem("cuptiSetThreadIdType (calls are on rows of unknown threads)", result);
+        kino__cupti_problem("cuptiSetThreadIdType (calls may be on rows of unknown threads)",
+                            result);
 }
 
 static uint32_t buffer_count(uint32_t wanted_mb)
@@ -315,6 +317,7 @@ static kino_status prepare(void *context, const kino_device_request *request, ki
         return kino__fail(err, KINO_UNAVAILABLE, "CUDA does not work in a forked child");
     kino__cupti.kinds = request->kinds;
     kino__cupti.enabled = 0;
+    kino__cupti_thread_note();
     __atomic_store_n(&kino__cupti.window_start, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&kino__cupti.window_end, 0, __ATOMIC_RELAXED);
     memset(kino__cupti.counts, 0, sizeof kino__cupti.counts);
@@ -405,6 +408,7 @@ static void forked(void *context)
     kino__cupti.is_pushing = false;
     pthread_mutex_init(&kino__cupti.decode_lock, NULL);
     kino__cupti_buffers_forked();
+    kino__cupti_threads_forked();
 }
 
 /* -- functions of the program */
@@ -415,6 +419,7 @@ static void push(void *context, uint32_t kind, uint64_t id, const char *name)
     bool is_annotation = kind == KINO_DEVICE_ANNOTATION;
     if (!__atomic_load_n(&kino__cupti.is_pushing, __ATOMIC_RELAXED))
         return;
+    kino__cupti_thread_note();
     if (is_annotation)
         kino__cupti_annotation_named(id, name);
     int result = kino__cupti.calls.cuptiActivityPushExternalCorrelationId(
@@ -441,7 +446,7 @@ static void describe(void *context, uint64_t id, const char *json)
 {
     (void)context;
     if (__atomic_load_n(&kino__cupti.is_pushing, __ATOMIC_RELAXED))
-        kino__cupti_describe(id, json);
+        kino__details_put(id, json);
 }
 
 /* -- entry */
@@ -471,6 +476,7 @@ static const kino_device_backend backend = {
 static const kino_device_backend *enter(const kino_device_host *host, kino_error *err)
 {
     kino__cupti.host = host;
+    kino__cupti_thread_note();
     if (kino__cupti_load(err) != KINO_OK)
         return NULL;
     kino__cupti.timestamp_result =

@@ -7,7 +7,8 @@
  * Once used, CUPTI keeps slowing every call of CUDA down until it is shut down, which is allowed in
  * a callback at the end of a call only. So we leave like this: callbacks are switched on, and the
  * program's next call, on whichever thread, ends our subscription and shuts CUPTI down. A session
- * that begins before that stays attached instead.
+ * that begins before that stays attached instead. In a process that exits nobody gains by it, and
+ * CUDA may be half gone: then only the subscription ends.
  *
  *   DETACHED ─ attach ─► ATTACHED ─ detach ─► LEAVING ─ a call returns ─► SHUTTING ─► DETACHED
  *                            ▲───── attach ──────┘ */
@@ -24,7 +25,9 @@ enum { WAIT_MS = 1000 }; /* for a shutdown that is under way on another thread *
 static struct {
     uint32_t state; /* atomic */
     void *subscriber;
-} self; /* NOLINT(cppcoreguidelines-avoid-non-const-global-variables): see above */
+    bool has_exit;   /* note_exit is registered */
+    bool is_exiting; /* atomic */
+} self;              /* NOLINT(cppcoreguidelines-avoid-non-const-global-variables): see above */
 
 static bool change(uint32_t from, uint32_t to)
 {
@@ -37,6 +40,17 @@ bool kino__cupti_is_attached(void)
     return __atomic_load_n(&self.state, __ATOMIC_ACQUIRE) == ATTACHED;
 }
 
+/* Before libkino ends the session, because it was registered later. */
+static void note_exit(void)
+{
+    __atomic_store_n(&self.is_exiting, true, __ATOMIC_RELAXED);
+}
+
+static bool is_exiting(void)
+{
+    return __atomic_load_n(&self.is_exiting, __ATOMIC_RELAXED);
+}
+
 /* On the program's threads, at begin and end of each call, while we are leaving. */
 static void on_call(void *user, int domain, uint32_t cbid, const void *data)
 {
@@ -44,7 +58,7 @@ static void on_call(void *user, int domain, uint32_t cbid, const void *data)
     (void)user;
     (void)domain;
     (void)cbid;
-    if (!call || call->site != CUPTI_SITE_EXIT || !change(LEAVING, SHUTTING))
+    if (!call || call->site != CUPTI_SITE_EXIT || is_exiting() || !change(LEAVING, SHUTTING))
         return;
     int result = kino__cupti.calls.cuptiUnsubscribe(self.subscriber);
     if (result != CUPTI_OK)
@@ -110,6 +124,8 @@ kino_status kino__cupti_attach(kino_error *err)
     if (result != CUPTI_OK)
         return refuse(err, result, name);
     __atomic_store_n(&self.state, ATTACHED, __ATOMIC_RELEASE);
+    if (!self.has_exit)
+        self.has_exit = atexit(note_exit) == 0;
     return KINO_OK;
 }
 
@@ -117,7 +133,7 @@ kino_status kino__cupti_attach(kino_error *err)
 static bool is_shutdown_wanted(void)
 {
     const char *said = secure_getenv("KINO_CUPTI_DETACH");
-    if (!kino__cupti.calls.cuptiFinalize || !kino__cupti.calls.cuptiEnableDomain)
+    if (!kino__cupti.calls.cuptiFinalize || !kino__cupti.calls.cuptiEnableDomain || is_exiting())
         return false;
     return said && *said ? strcmp(said, "0") != 0 : kino__cupti.version >= CUPTI_VERSION_12_0;
 }

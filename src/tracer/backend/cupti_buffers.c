@@ -140,6 +140,7 @@ void kino__cupti_request(uint8_t **out, size_t *size, size_t *record_limit)
     *out = NULL;
     *size = KINO__CUPTI_BUFFER_SIZE;
     *record_limit = 0;
+    kino__cupti_thread_note();
     pthread_mutex_lock(&self.lock);
     for (uint32_t i = 0; i < self.count && !*out && self.free_count; i++) {
         buffer *b = &self.pool[i];

@@ -2,7 +2,8 @@
  *
  * The driver's attributes have numbers that never change, unlike the struct of the runtime. What
  * the driver does not tell is missing in the trace, not 0. CUDA is never initialised from here:
- * programs fork before they do that, or choose devices; until then devices are not known. */
+ * programs fork before they do that, or choose devices; until then devices are not known. Where
+ * there is no driver, or it does not answer, a device that has records is its number only. */
 #include <stdio.h>
 
 #include "base/error.h"
@@ -89,6 +90,9 @@ static kino_status fail(kino_error *err, const char *call, int result)
 kino_status kino__cupti_add_devices(kino_error *err)
 {
     int count = 0, device;
+    kino__cupti.has_to_ask = false;
+    if (!kino__cupti.cuda.cuDeviceGetCount)
+        return KINO_OK; /* there is no driver: see make_up */
     int result = kino__cupti.cuda.cuDeviceGetCount(&count);
     kino__cupti.has_to_ask = result == CUDA_NOT_INITIALIZED;
     if (kino__cupti.has_to_ask)
@@ -102,7 +106,18 @@ kino_status kino__cupti_add_devices(kino_error *err)
         kino__cupti.numbers[i] = describe(device, &kino__cupti.limits[i]);
         kino__cupti.device_count = (uint32_t)i + 1;
     }
+    kino__cupti.has_list = true;
     return KINO_OK;
+}
+
+/* Devices that came in the middle of a session have no time yet. */
+static void bound_clock(uint32_t cuda)
+{
+    const kino_device_host *host = kino__cupti.host;
+    uint64_t before = host->stamp(host);
+    uint64_t time = kino__cupti.has_timestamps ? 0 : kino__cupti_now();
+    if (time)
+        host->clock_bound(host, kino__cupti.numbers[cuda], time, before, host->stamp(host));
 }
 
 /* The program had not initialised CUDA when the backend came; now there are records. */
@@ -112,10 +127,22 @@ static void add_late(void)
     kino_error err = {0};
     if (kino__cupti_add_devices(&err) != KINO_OK)
         host->problem(host, err.message);
-    for (uint32_t i = 0; i < kino__cupti.device_count && !kino__cupti.has_timestamps; i++) {
-        uint64_t before = host->stamp(host), time = kino__cupti_now();
-        if (time)
-            host->clock_bound(host, kino__cupti.numbers[i], time, before, host->stamp(host));
+    for (uint32_t i = 0; i < kino__cupti.device_count; i++)
+        bound_clock(i);
+}
+
+/* Records speak of it, the driver of nothing: rows without its properties are better than none. */
+static void make_up(uint32_t cuda)
+{
+    char name[32];
+    for (uint32_t i = kino__cupti.device_count; i <= cuda; i++) {
+        kino_device_info info = KINO_DEVICE_INFO_INIT;
+        (void)snprintf(name, sizeof name, "CUDA device %u", i);
+        info.name = name;
+        info.clock = kino__cupti.has_timestamps ? KINO_DEVICE_CLOCK_RAW : KINO_DEVICE_CLOCK_OWN;
+        kino__cupti.numbers[i] = kino__cupti.host->add_device(kino__cupti.host, &info);
+        kino__cupti.device_count = i + 1;
+        bound_clock(i);
     }
 }
 
@@ -123,5 +150,10 @@ uint32_t kino__cupti_device(uint32_t cuda)
 {
     if (kino__cupti.has_to_ask)
         add_late();
-    return cuda < kino__cupti.device_count ? kino__cupti.numbers[cuda] : UINT32_MAX - 1;
+    bool is_open = !kino__cupti.has_list && !kino__cupti.has_to_ask;
+    if (is_open && cuda >= kino__cupti.device_count && cuda < KINO__CUPTI_DEVICES)
+        make_up(cuda);
+    uint32_t number =
+        cuda < kino__cupti.device_count ? kino__cupti.numbers[cuda] : KINO_DEVICE_HOST;
+    return number != KINO_DEVICE_HOST ? number : UINT32_MAX - 1;
 }

@@ -98,7 +98,7 @@ static void decode_call(const void *record, int domain)
     a.end = call.end;
     a.correlation = call.correlation;
     a.external = kino__cupti_relation_of(call.correlation)->external[0];
-    on_host(&a, call.thread);
+    on_host(&a, kino__cupti_thread_of(call.thread));
     if (!starts_flow(domain, call.cbid))
         a.flags |= KINO_DEVICE_FLOW_END; /* as Kineto has it: an arrow that comes from nowhere */
     kino__cupti_arg_uint(&args, KINO__CUPTI_KEY_CBID, call.cbid);
@@ -300,7 +300,7 @@ static void decode_marker(const void *record)
     open_marker fresh = {
         m.id,
         kino__cupti.host->name(kino__cupti.host, KINO_DEVICE_ANNOTATION, m.name ? m.name : ""),
-        m.object_kind == CUPTI_OBJECT_THREAD ? m.thread : 0, m.time};
+        m.object_kind == CUPTI_OBJECT_THREAD ? kino__cupti_thread_of(m.thread) : 0, m.time};
     if (m.flags & CUPTI_MARKER_INSTANT)
         write_marker(&fresh, m.time);
     else

@@ -10,6 +10,7 @@
  *   cupti_work.c       ... what devices do
  *   cupti_host.c       ... calls, waits, events and the rest
  *   cupti_relations.c  what records say about each other: functions, calls, events, annotations
+ *   cupti_threads.c    which thread a call was made on
  *   cupti_args.c       arguments, kept once where many activities have the same
  *   cupti_names.c      names of kernels, calls, copies
  *   cupti_pm.c         performance counters
@@ -89,6 +90,7 @@ typedef struct kino__cupti_state {
 
     /* devices: only the decoder, and the entry before it */
     bool has_to_ask; /* for devices, with the first record */
+    bool has_list;   /* the driver has told of all of them */
     uint32_t device_count;
     uint32_t numbers[KINO__CUPTI_DEVICES]; /* in the trace; by CUDA's */
     kino__cuda_limits limits[KINO__CUPTI_DEVICES];
@@ -206,17 +208,20 @@ void kino__cupti_event_recorded(kino__cupti_recording recording);
 /* The last recording of the event before the wait, or NULL. */
 const kino__cupti_recording *kino__cupti_event_source(uint32_t context, uint32_t event,
                                                       uint32_t correlation);
-/* What kernels of a function say about it, as a JSON object; NULL: nothing. Valid until the next
- * question. kino__cupti_describe: any thread; copied. */
-enum { KINO__CUPTI_DETAILS_MAX = 4000 };
-void kino__cupti_describe(uint64_t id, const char *json);
-const char *kino__cupti_details_of(uint64_t id);
 /* Work inside an annotation; kino__cupti_annotations_end hands rows over. */
 void kino__cupti_annotate(uint64_t id, uint32_t device, uint32_t stream, uint64_t start,
                           uint64_t end);
 void kino__cupti_annotations_end(void);
 /* Any thread. */
 void kino__cupti_annotation_named(uint64_t id, const char *name);
+
+/* -- cupti_threads.c */
+
+/* On any thread, callbacks too: it costs something only once. */
+void kino__cupti_thread_note(void);
+/* The system's number of the thread that CUPTI calls so; the same when it is not known. */
+uint32_t kino__cupti_thread_of(uint32_t number);
+void kino__cupti_threads_forked(void);
 
 /* -- cupti_names.c; decode_lock is held */
 

@@ -92,7 +92,7 @@ static void learn_call(const void *record)
     cupti_api call;
     memcpy(&call, record, sizeof call);
     if (call.correlation)
-        kino__cupti_relation_make(call.correlation)->thread = call.thread;
+        kino__cupti_relation_make(call.correlation)->thread = kino__cupti_thread_of(call.thread);
 }
 
 static void learn_one(const void *record)

@@ -11,9 +11,8 @@
 enum {
     RELATIONS = 1 << 17,
     RECORDINGS = 1 << 16,
-    SPANS = 1 << 14,   /* of annotations, places; half of them are used at most */
-    NAMES = 1 << 14,   /* of annotations; ids rise by one */
-    DETAILS = 1 << 10, /* of functions that have some */
+    SPANS = 1 << 14, /* of annotations, places; half of them are used at most */
+    NAMES = 1 << 14, /* of annotations; ids rise by one */
 };
 
 typedef struct annotation_span { /* end 0: an empty place */
@@ -26,11 +25,6 @@ typedef struct annotation_name {
     uint32_t name;
 } annotation_name;
 
-typedef struct details {
-    uint64_t id;
-    char *json;
-} details;
-
 /* NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): under decode_lock */
 static struct {
     kino__cupti_relation *relations;
@@ -40,8 +34,6 @@ static struct {
     uint32_t span_count;
     pthread_mutex_t name_lock; /* of the names */
     annotation_name *names;
-    details table[DETAILS];
-    char copy[KINO__CUPTI_DETAILS_MAX + 1]; /* decode_lock: of the last that was asked for */
 } self = {.name_lock = PTHREAD_MUTEX_INITIALIZER};
 /* NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables) */
 
@@ -144,30 +136,6 @@ const kino__cupti_recording *kino__cupti_event_source(uint32_t context, uint32_t
     }
     const kino__cupti_recording *found = low ? &self.recordings[low - 1] : NULL;
     return found && compare_events(found, &wanted) == 0 ? found : NULL;
-}
-
-/* -- details of functions */
-
-void kino__cupti_describe(uint64_t id, const char *json)
-{
-    char *copy =
-        strnlen(json, KINO__CUPTI_DETAILS_MAX + 1) <= KINO__CUPTI_DETAILS_MAX ? strdup(json) : NULL;
-    pthread_mutex_lock(&self.name_lock);
-    details *d = &self.table[id % DETAILS];
-    free(d->json);
-    *d = (details){id, copy};
-    pthread_mutex_unlock(&self.name_lock);
-}
-
-const char *kino__cupti_details_of(uint64_t id)
-{
-    self.copy[0] = '\0';
-    pthread_mutex_lock(&self.name_lock);
-    const details *d = &self.table[id % DETAILS];
-    if (id && d->id == id && d->json)
-        memcpy(self.copy, d->json, strlen(d->json) + 1); /* the length was looked at */
-    pthread_mutex_unlock(&self.name_lock);
-    return self.copy[0] ? self.copy : NULL;
 }
 
 /* -- annotations */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tracer/backend/cupti_records.h"
+#include "tracer/device_details.h"
 
 /* -- reading records */
 
@@ -221,8 +222,8 @@ static void decode_kernel(const void *record)
     kino__cupti_arg_uint(&args, KINO__CUPTI_KEY_CORRELATION, k.correlation);
     kino__cupti_arg_group(&args, GROUP_SHAPE, shape, 10, build_shape);
     add_graph(&args, GROUP_KERNEL_GRAPH, graph, build_kernel_graph);
-    const char *details = kino__cupti_details_of(a.external);
-    if (details)
+    char details[KINO__DETAILS_MAX + 1];
+    if (kino__details_of(a.external, details))
         kino__cupti_arg_object(&args, details);
     kino__cupti_hand_over(&a, &args);
 }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "tracer/backend/rocm_internal.h"
+#include "tracer/device_details.h"
 #include "tracer/device_library.h"
 #include "tracer/device_ticker.h"
 
@@ -307,6 +308,12 @@ static void forked(void *context)
     kino__rocm.is_on = false;
 }
 
+static void describe(void *context, uint64_t id, const char *json)
+{
+    (void)context;
+    kino__details_put(id, json);
+}
+
 #define BIT(kind) KINO_DEVICE_BIT(KINO_DEVICE_##kind)
 /* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): its version comes late */
 static kino_device_backend backend = {
@@ -324,6 +331,7 @@ static kino_device_backend backend = {
     .forked = forked,
     .push = kino__rocm_push,
     .pop = kino__rocm_pop,
+    .describe = describe,
 };
 
 const kino_device_backend *kino__rocm_entry(const kino_device_host *host, kino_error *err);

@@ -21,20 +21,21 @@ enum {
     ROCP_CONFIGURATION_LOCKED = 16,
 };
 
-/* The kinds that are used, with the names that the library must have for them. */
+/* The kinds that are used, with the names that the library must have for them; 0: there are rows
+ * without it. */
 #define ROCP_CALLBACK_KIND_MAP(X)                                                                  \
-    X(HIP_RUNTIME_API, 5)                                                                          \
-    X(MARKER_CORE_API, 7)                                                                          \
-    X(CODE_OBJECT, 10)                                                                             \
-    X(KERNEL_DISPATCH, 12)
+    X(HIP_RUNTIME_API, 5, 1)                                                                       \
+    X(MARKER_CORE_API, 7, 0)                                                                       \
+    X(CODE_OBJECT, 10, 1)                                                                          \
+    X(KERNEL_DISPATCH, 12, 0)
 #define ROCP_BUFFER_KIND_MAP(X)                                                                    \
-    X(MEMORY_COPY, 10)                                                                             \
-    X(KERNEL_DISPATCH, 11)                                                                         \
-    X(SCRATCH_MEMORY, 12)                                                                          \
-    X(MEMORY_ALLOCATION, 16)
+    X(MEMORY_COPY, 10, 1)                                                                          \
+    X(KERNEL_DISPATCH, 11, 1)                                                                      \
+    X(SCRATCH_MEMORY, 12, 0)                                                                       \
+    X(MEMORY_ALLOCATION, 16, 0)
 enum {
-#define ROCP_CALLBACK_ENUM(name, value) ROCP_CALLBACK_##name = value,
-#define ROCP_BUFFER_ENUM(name, value)   ROCP_BUFFER_##name = value,
+#define ROCP_CALLBACK_ENUM(name, value, is_needed) ROCP_CALLBACK_##name = value,
+#define ROCP_BUFFER_ENUM(name, value, is_needed)   ROCP_BUFFER_##name = value,
     ROCP_CALLBACK_KIND_MAP(ROCP_CALLBACK_ENUM) ROCP_BUFFER_KIND_MAP(ROCP_BUFFER_ENUM)
 #undef ROCP_CALLBACK_ENUM
 #undef ROCP_BUFFER_ENUM

@@ -369,7 +369,8 @@ static void end_call(operation *op, const rocp_callback_record *record,
     call.start = start;
     call.correlation = record->correlation.internal;
     call.external = my_operator();
-    call.flags = KINO_DEVICE_ARGS_WHOLE | (op->has_flow ? 0 : KINO_DEVICE_NO_FLOW);
+    /* as Kineto has it: at other calls an arrow ends that comes from nowhere */
+    call.flags = KINO_DEVICE_ARGS_WHOLE | (op->has_flow ? 0 : KINO_DEVICE_FLOW_END);
     call.args = args.items;
     call.arg_count = args.count;
     host->activity(host, &call);

@@ -28,6 +28,8 @@ static struct {
     bool is_called;     /* atomic: has called it, */
     bool is_ready;      /* atomic: and the contexts are there */
     bool is_forced;     /* force_configure is under way on this thread */
+    uint32_t callbacks; /* bits: kinds whose numbers mean what we think */
+    uint32_t buffers;   /* the same */
     kino_error failure; /* why it is not ready */
 } self;
 /* NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables) */
@@ -95,15 +97,20 @@ static bool check_kinds(kino_error *err)
 {
     const rocp_functions *call = &kino__rocm.call;
     const char *name = NULL;
-#define CALLBACK(kind, value)                                                                      \
+    self.callbacks = self.buffers = 0;
+#define CALLBACK(kind, value, is_needed)                                                           \
     name = NULL;                                                                                   \
     (void)call->query_callback_tracing_kind_name(value, &name, NULL);                              \
-    if (!check_kind(#kind, name, err))                                                             \
+    if (check_kind(#kind, name, err))                                                              \
+        self.callbacks |= 1u << (value);                                                           \
+    else if (is_needed)                                                                            \
         return false;
-#define BUFFER(kind, value)                                                                        \
+#define BUFFER(kind, value, is_needed)                                                             \
     name = NULL;                                                                                   \
     (void)call->query_buffer_tracing_kind_name(value, &name, NULL);                                \
-    if (!check_kind(#kind, name, err))                                                             \
+    if (check_kind(#kind, name, err))                                                              \
+        self.buffers |= 1u << (value);                                                             \
+    else if (is_needed)                                                                            \
         return false;
     ROCP_CALLBACK_KIND_MAP(CALLBACK)
     ROCP_BUFFER_KIND_MAP(BUFFER)
@@ -121,8 +128,10 @@ bool kino__rocm_open(kino_error *err)
     if (!library)
         return false;
     kino__rocm.library = library;
-    if (find_functions(err) && check_version(err) && check_kinds(err))
+    if (find_functions(err) && check_version(err) && check_kinds(err)) {
+        kino__error_clear(err); /* of kinds that nobody needs */
         return true;
+    }
     kino__rocm.library = NULL;
     return false;
 }
@@ -141,6 +150,28 @@ static void note_problem(const char *what, const kino_error *reason)
     kino__rocm.problem[size] = '\0';
 }
 
+static const char other_kind[] = "this rocprofiler-sdk has another number for it";
+
+/* A service of one kind, if its number means what we think. */
+static bool trace_callbacks(rocp_id context, uint32_t kind, const int32_t *operations, size_t count,
+                            rocp_callback callback, kino_error *reason)
+{
+    if (self.callbacks & 1u << kind)
+        return CHECK(configure_callback_tracing_service,
+                     (context, kind, operations, count, callback, NULL), reason);
+    (void)kino__fail(reason, KINO_UNAVAILABLE, "%s", other_kind);
+    return false;
+}
+
+static bool trace_records(rocp_id context, uint32_t kind, kino_error *reason)
+{
+    if (self.buffers & 1u << kind)
+        return CHECK(configure_buffer_tracing_service, (context, kind, NULL, 0, kino__rocm.buffer),
+                     reason);
+    (void)kino__fail(reason, KINO_UNAVAILABLE, "%s", other_kind);
+    return false;
+}
+
 static void trace_calls(rocp_id context)
 {
     static int32_t operations[OPERATIONS_MAX]; /* once per process */
@@ -155,9 +186,8 @@ static void trace_calls(rocp_id context)
                       &reason)) {
         note_problem("calls of HIP", &reason);
     }
-    if (!CHECK(configure_callback_tracing_service,
-               (context, ROCP_CALLBACK_MARKER_CORE_API, NULL, 0, kino__rocm_on_marker, NULL),
-               &reason))
+    if (!trace_callbacks(context, ROCP_CALLBACK_MARKER_CORE_API, NULL, 0, kino__rocm_on_marker,
+                         &reason))
         note_problem("ROCTX ranges", &reason);
 }
 
@@ -182,13 +212,11 @@ static void trace_work(rocp_id context)
         return;
     }
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (!CHECK(configure_buffer_tracing_service,
-                   (context, kinds[i].kind, NULL, 0, kino__rocm.buffer), &reason))
+        if (!trace_records(context, kinds[i].kind, &reason))
             note_problem(kinds[i].what, &reason);
     const int32_t enqueue = ROCP_DISPATCH_ENQUEUE;
-    if (!CHECK(configure_callback_tracing_service,
-               (context, ROCP_CALLBACK_KERNEL_DISPATCH, &enqueue, 1, kino__rocm_on_enqueue, NULL),
-               &reason))
+    if (!trace_callbacks(context, ROCP_CALLBACK_KERNEL_DISPATCH, &enqueue, 1, kino__rocm_on_enqueue,
+                         &reason))
         note_problem("count of kernels under way", &reason);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/map.h"
 #include "tracer/backend/rocm_internal.h"
+#include "tracer/device_details.h"
 
 enum { STREAMS_MAX = 1024, QUEUES_MAX = 1024, ADDRESSES_MAX = 1 << 16 };
 enum { DEVICE_TYPE_GPU = 1 }; /* PyTorch's, which calls HIP devices CUDA */
@@ -121,6 +122,14 @@ static bool has_times(uint64_t start, uint64_t *end)
     return start >= kino__rocm.start_time;
 }
 
+/* As Kineto has it: work begins a nanosecond later than rocprofiler says, so that it does not
+ * overlap what ended in that moment. */
+static void set_times(kino_device_activity *work, uint64_t start, uint64_t end)
+{
+    work->start = start + 1;
+    work->end = end > start ? end : start + 1;
+}
+
 static void hand_over(kino_device_activity *work, const kino__rocm_args *args,
                       const kino__rocm_launch *launch)
 {
@@ -178,11 +187,13 @@ static void take_dispatch(const rocp_dispatch *r)
     work.name = kino__rocm_kernel_name(r->kernel);
     work.device = device->number;
     work.stream = stream_of(device, &launch, r->queue.handle);
-    work.start = r->start;
-    work.end = end;
+    set_times(&work, r->start, end);
     work.correlation = r->correlation.internal;
     begin_args(&args, &work, r->queue.handle, "Dispatch Kernel");
     add_grid(&args, &launch, r);
+    char details[KINO__DETAILS_MAX + 1];
+    if (kino__details_of(launch.operator_id, details)) /* a collective */
+        args.items[args.count++] = (kino_device_arg){0, KINO_DEVICE_ARG_OBJECT, {.text = details}};
     hand_over(&work, &args, &launch);
 }
 
@@ -221,8 +232,7 @@ static void take_copy(const rocp_copy *r)
     work.name = kino__rocm.host->name(kino__rocm.host, KINO_DEVICE_MEMCPY, kind.name);
     work.device = device->number;
     work.stream = stream_of(device, &launch, 0);
-    work.start = r->start;
-    work.end = end;
+    set_times(&work, r->start, end);
     work.correlation = r->correlation.internal;
     begin_args(&args, &work, 0, kind.kind);
     kino__rocm_add_int(&args, KINO__ROCM_BYTES, r->bytes);

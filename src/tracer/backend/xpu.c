@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "tracer/backend/xpu_internal.h"
+#include "tracer/device_details.h"
 #include "tracer/device_library.h"
 #include "tracer/device_ticker.h"
 
@@ -60,10 +61,17 @@ static struct {
 
 /* -- the library */
 
+/* Comfort, and what Kineto does without. */
+static bool is_optional(const char *name)
+{
+    return strcmp(name, "ptiViewSetTimestampCallback") == 0 ||
+           strcmp(name, "ptiViewGetTimestamp") == 0 || strcmp(name, "ptiResultTypeToString") == 0;
+}
+
 static bool find_functions(void *library, kino_error *err)
 {
 #define FIND(type, name, arguments)                                                                \
-    if (!kino__library_find(library, #name, &kino__xpu.pti.name)) {                                \
+    if (!kino__library_find(library, #name, &kino__xpu.pti.name) && !is_optional(#name)) {         \
         (void)kino__fail(err, KINO_UNAVAILABLE, "this PTI is not known: it has no " #name);        \
         return false;                                                                              \
     }
@@ -102,7 +110,8 @@ static bool check(const char *function, pti_result result, kino_error *err)
 {
     if (result == PTI_SUCCESS)
         return true;
-    const char *text = kino__xpu.pti.ptiResultTypeToString(result);
+    const char *text =
+        kino__xpu.pti.ptiResultTypeToString ? kino__xpu.pti.ptiResultTypeToString(result) : NULL;
     (void)kino__fail(err, KINO_UNAVAILABLE, "%s failed: %s (%d)", function,
                      text ? text : "unknown reason", result);
     return false;
@@ -131,12 +140,35 @@ static uint64_t timestamp(void)
     return clock_ns(CLOCK_MONOTONIC_RAW);
 }
 
+uint64_t kino__xpu_now(void)
+{
+    if (kino__xpu.pti.ptiViewGetTimestamp)
+        return kino__xpu.pti.ptiViewGetTimestamp();
+    return kino__xpu.clock == KINO_DEVICE_CLOCK_RAW ? timestamp() : clock_ns(CLOCK_REALTIME);
+}
+
+/* Ours, if PTI takes it and then really has it; else its own. One that does not even tell its own
+ * has the usual one: the time of day. */
+static uint32_t choose_clock(void)
+{
+    const uint64_t second_ns = 1000000000;
+    kino_error reason;
+    bool is_taken = kino__xpu.pti.ptiViewSetTimestampCallback &&
+                    CHECK(ptiViewSetTimestampCallback, (timestamp), &reason);
+    if (!kino__xpu.pti.ptiViewGetTimestamp)
+        return is_taken ? KINO_DEVICE_CLOCK_RAW : KINO_DEVICE_CLOCK_REAL;
+    uint64_t theirs = kino__xpu.pti.ptiViewGetTimestamp(), ours = timestamp();
+    bool is_same = theirs < ours + second_ns && ours < theirs + second_ns;
+    return is_taken && is_same ? KINO_DEVICE_CLOCK_RAW : KINO_DEVICE_CLOCK_OWN;
+}
+
 /* Times of traces are relative to a multiple of three average months, as Kineto's are. */
 static int64_t trace_offset(void)
 {
     const int64_t unit_ns = 7889238 * (int64_t)1000000000;
     int64_t real = (int64_t)clock_ns(CLOCK_REALTIME), raw = (int64_t)timestamp();
-    return real - raw - real / unit_ns * unit_ns;
+    int64_t apart = kino__xpu.clock == KINO_DEVICE_CLOCK_RAW ? real - raw : 0;
+    return apart - real / unit_ns * unit_ns;
 }
 
 /* -- what libkino asks */
@@ -146,8 +178,7 @@ static kino_status probe(void *context, kino_error *err)
     (void)context;
     if (kino__xpu.device_count)
         return KINO_OK;
-    kino_error reason;
-    kino__xpu.has_raw_clock = CHECK(ptiViewSetTimestampCallback, (timestamp), &reason);
+    kino__xpu.clock = choose_clock();
     return kino__xpu_add_devices(err);
 }
 
@@ -236,7 +267,7 @@ static kino_status start(void *context, kino_error *err)
     (void)context;
     size_t count = 0;
     kino__xpu.base_ns = trace_offset();
-    kino__xpu.start_time = kino__xpu.pti.ptiViewGetTimestamp();
+    kino__xpu.start_time = kino__xpu_now();
     self.is_on = true;
     for (size_t i = 0; i < VIEWS; i++) {
         enable(i);
@@ -306,7 +337,7 @@ static bool now(void *context, uint32_t device, uint64_t *out)
 {
     (void)context;
     (void)device;
-    *out = self.is_over ? 0 : kino__xpu.pti.ptiViewGetTimestamp();
+    *out = self.is_over ? 0 : kino__xpu_now();
     return *out != 0;
 }
 
@@ -338,6 +369,12 @@ static void pop(void *context, uint32_t kind)
             kind == KINO_DEVICE_ANNOTATION ? PTI_EXTERNAL_RANGE : PTI_EXTERNAL_OPERATOR, &id);
 }
 
+static void describe(void *context, uint64_t id, const char *json)
+{
+    (void)context;
+    kino__details_put(id, json);
+}
+
 #define BIT(kind) KINO_DEVICE_BIT(KINO_DEVICE_##kind)
 static const kino_device_backend backend = {
     .size = sizeof backend,
@@ -354,6 +391,7 @@ static const kino_device_backend backend = {
     .forked = forked,
     .push = push,
     .pop = pop,
+    .describe = describe,
 };
 
 const kino_device_backend *kino__xpu_entry(const kino_device_host *host, kino_error *err);

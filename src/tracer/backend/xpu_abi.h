@@ -141,7 +141,7 @@ typedef void (*pti_requested)(unsigned char **buffer, size_t *size);
 typedef void (*pti_completed)(unsigned char *buffer, size_t size, size_t used);
 typedef uint64_t (*pti_timestamp)(void);
 
-/* FUNCTION(type, name, arguments). */
+/* FUNCTION(type, name, arguments). Those about times and ptiResultTypeToString may be missing. */
 #define PTI_FUNCTION_MAP(FUNCTION)                                                                 \
     FUNCTION(const char *, ptiVersionString, (void))                                               \
     FUNCTION(const char *, ptiResultTypeToString, (pti_result result))                             \

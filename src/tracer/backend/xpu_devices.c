@@ -77,7 +77,7 @@ static void add_device(void *handle, const char *driver_version)
         {"driverVersion", driver_version, 0},
     };
     device.name[sizeof device.name - 1] = '\0';
-    info.clock = kino__xpu.has_raw_clock ? KINO_DEVICE_CLOCK_RAW : KINO_DEVICE_CLOCK_OWN;
+    info.clock = kino__xpu.clock;
     info.name = device.name;
     info.memory_bytes = memory_of(handle);
     info.properties = properties;

@@ -87,11 +87,12 @@ typedef struct kino__xpu_state {
     char version[32];
     kino__xpu_device devices[KINO__XPU_DEVICES];
     uint32_t device_count;
-    bool has_raw_clock; /* PTI takes its times from us: CLOCK_MONOTONIC_RAW */
+    uint32_t clock; /* kino_device_clock: what PTI's times are */
     uint32_t keys[KINO__XPU_KEYS];
     uint32_t kinds;      /* of this session */
     uint64_t start_time; /* PTI's: what began earlier is of no session */
-    int64_t base_ns;     /* from PTI's times to times of the trace, for those in arguments */
+    int64_t base_ns;     /* from PTI's times to times of the trace, for those in arguments: */
+                         /* unless its clock is its own */
     bool knows_launches; /* calls that are seen are those that give work to devices */
 } kino__xpu_state;
 
@@ -102,6 +103,9 @@ static inline bool kino__xpu_wants(uint32_t kind)
 {
     return kino__xpu.kinds & KINO_DEVICE_BIT(kind);
 }
+
+/* xpu.c: what PTI's times are now. */
+uint64_t kino__xpu_now(void);
 
 /* xpu_devices.c: asks Level Zero for its GPUs and adds them. */
 kino_status kino__xpu_add_devices(kino_error *err);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tracer/backend/xpu_internal.h"
+#include "tracer/device_details.h"
 
 enum { ARGS_MAX = 20, TEXTS_MAX = 12, TEXT_BYTES = 32, NAME_BYTES = 256 };
 static const uint64_t hour_ns = UINT64_C(3600) * 1000000000;
@@ -62,22 +63,17 @@ static void add_times(row *r, kino__xpu_key key, kino__xpu_key relative, uint64_
 {
     if (!time)
         return;
-    if (kino__xpu.has_raw_clock)
+    if (kino__xpu.clock != KINO_DEVICE_CLOCK_OWN)
         add_time(r, key, (int64_t)time + kino__xpu.base_ns);
     add_time(r, relative, (int64_t)(time - r->activity.start));
 }
 
 /* -- what all have in common */
 
-static uint64_t clock_now(void)
-{
-    return kino__xpu.pti.ptiViewGetTimestamp();
-}
-
 /* False: not a record of the known layout. *is_ours: it began in this session. */
 static bool has_times(uint64_t start, uint64_t *end, bool *is_ours)
 {
-    uint64_t now = clock_now(), apart = start > now ? start - now : now - start;
+    uint64_t now = kino__xpu_now(), apart = start > now ? start - now : now - start;
     if (!start || apart > hour_ns || (*end > start ? *end - start : start - *end) > hour_ns)
         return false;
     if (*end < start)
@@ -125,6 +121,7 @@ static void place_on_device(row *r, const place *at, uint32_t correlation,
                             const kino__xpu_relation *relation)
 {
     r->activity.device = kino__xpu_device_of(at->uuid)->number;
+    r->activity.flags |= KINO_DEVICE_ROW_CAPITAL;
     r->activity.stream = at->sycl_queue == PTI_NO_QUEUE ? 0 : (uint32_t)at->sycl_queue;
     r->activity.correlation = correlation;
     r->activity.external = relation ? relation->operator_id : 0;
@@ -163,6 +160,10 @@ static bool take_kernel(const pti_kernel *k, const kino__xpu_relation *relation,
     add_int(r, KINO__XPU_KERNEL, k->kernel);
     add_int(r, KINO__XPU_NODE, k->node);
     add_int(r, KINO__XPU_INVOCATION, k->invocation);
+    char details[KINO__DETAILS_MAX + 1];
+    if (kino__details_of(r->activity.external, details)) /* a collective */
+        r->args[r->activity.arg_count++] =
+            (kino_device_arg){0, KINO_DEVICE_ARG_OBJECT, {.text = details}};
     hand_over(r);
     return true;
 }
@@ -287,7 +288,8 @@ static bool take_call(const pti_api *a, const kino__xpu_relation *relation, row 
     if (!is_ours || !kino__xpu_wants(kind))
         return true;
     begin_row(r, kind, api_name(a->group, a->api), a->start, end);
-    place_on_host(r, a->thread, kind == KINO_DEVICE_XPU_DRIVER ? KINO_DEVICE_NO_FLOW : 0);
+    /* as Kineto has it: at calls of the driver an arrow ends that comes from nowhere */
+    place_on_host(r, a->thread, kind == KINO_DEVICE_XPU_DRIVER ? KINO_DEVICE_FLOW_END : 0);
     r->activity.correlation = a->correlation;
     r->activity.external = relation ? relation->operator_id : 0;
     add_int(r, KINO__XPU_CORRELATION, a->correlation);

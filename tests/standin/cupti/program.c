@@ -320,6 +320,32 @@ static void play_fork(const char *path)
     printf("{\"child\": %d}\n", status);
 }
 
+/* Destructors of a program that call CUDA when everybody has left. */
+static void call_at_exit(void)
+{
+    call(211, 10000000, 10001000, 9);
+    printf("{\"finalized\": %u, \"unsubscribed\": %u, \"held\": %u}\n",
+           standin_calls("cuptiFinalize"), standin_calls("cuptiUnsubscribe"),
+           standin_buffers_held());
+    fflush(stdout);
+}
+
+/* The program exits in the middle of the recording, which is saved then. */
+static void play_exit(const char *path)
+{
+    kino_session_options options = KINO_SESSION_OPTIONS_INIT;
+    kino_error err;
+    standin_at_end(call_at_exit);
+    options.exit_path = path;
+    if (kino_prepare(&options, &err) != KINO_OK || kino_start(&err) != KINO_OK)
+        die("start", &err);
+    base = standin_now() + 1000;
+    call(211, 10, 15, 1);
+    play(make_kernel("last words", base + 20, base + 30, 0, 7, 1));
+    wait_until(100000);
+    exit(0);
+}
+
 /* A program that knows nothing of kino; somebody else records it. */
 static int play_plain(void)
 {
@@ -360,6 +386,8 @@ int main(int argc, char **argv)
         play_dump(path);
         return 0;
     }
+    if (strcmp(what, "exit") == 0)
+        play_exit(path);
     if (strcmp(what, "fork") == 0) {
         play_fork(path);
         return 0;

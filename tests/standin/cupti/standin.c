@@ -572,6 +572,19 @@ void standin_call(int domain, uint32_t cbid, uint64_t start, uint64_t end, uint3
 
 /* -- the driver */
 
+static void (*at_end)(void);
+
+void standin_at_end(void (*what)(void))
+{
+    at_end = what;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    if (at_end)
+        at_end();
+}
+
 /* As the driver does it: who is injected is called in the middle, and must not call back. */
 int cuInit(unsigned flags)
 {

@@ -29,5 +29,7 @@ unsigned standin_calls(const char *function);
 int standin_is_enabled(uint32_t kind);
 /* Of buffers that CUPTI has asked for and not given back. */
 unsigned standin_buffers_held(void);
+/* To be called when everybody else in the process has ended. */
+void standin_at_end(void (*what)(void));
 
 #endif

@@ -4,7 +4,8 @@
  *   STANDIN_FAIL=function:status[,...]  that function (without "rocprofiler_") fails; a name may be
  *                                       followed by #n: the n-th call of it only
  *   STANDIN_VERSION=1.0.0  STANDIN_LOCKED=1 (tools were chosen before)  STANDIN_KINDS=1 (numbers of
- *   kinds mean something else)  STANDIN_GPUS=n  STANDIN_SIZE=n (records say so many bytes)
+ *   kinds mean something else)  STANDIN_RENAMED=kind (that of one does)
+ *   STANDIN_GPUS=n  STANDIN_SIZE=n (records say so many bytes)
  *   STANDIN_ORDER=reverse  STANDIN_CAPACITY=n (records that are held)  STANDIN_SKEW=ns (the
  *   device's clock is ahead)  STANDIN_PPM=n (and faster)  STANDIN_TWICE=1 (tools come twice) */
 #define _GNU_SOURCE
@@ -136,6 +137,11 @@ static int kind_name(const char *const *names, int kind, const char **name, uint
     kind -= (int)setting("STANDIN_KINDS", 0);
     if (kind < 0 || kind >= KINDS || !names[kind])
         return 4;
+    const char *renamed = getenv("STANDIN_RENAMED");
+    if (name && renamed && strcmp(renamed, names[kind]) == 0) {
+        *name = "SOMETHING_NEW";
+        return 0;
+    }
     if (name)
         *name = names[kind];
     if (size)

@@ -99,6 +99,28 @@ static void play_functions(void)
     hipDeviceSynchronize();
 }
 
+/* The operator of a collective, and a kernel inside it. */
+static void play_collective(void)
+{
+    kino_record_function op;
+    kino_record_details details = KINO_RECORD_DETAILS_INIT;
+    kino_record_spans_options options = KINO_RECORD_SPANS_INIT;
+    kino_record_value inputs[] = {kino_value_int(41), kino_value_text("0")};
+    inputs[0].key = "Seq";
+    inputs[1].key = "Process Group Name";
+    options.with_inputs = true;
+    kino_record_spans_set(&options, NULL);
+    details.name = "record_param_comms";
+    details.inputs = inputs;
+    details.input_count = 2;
+    if (kino_record_open(&op, KINO_SCOPE_FUNCTION))
+        kino_record_start(&op, &details);
+    launch(VECTOR_ADD, 1, STREAM);
+    kino_record_end(&op);
+    launch(SCALE, 1, STREAM);
+    hipDeviceSynchronize();
+}
+
 /* One kernel that takes 15 ms, one that takes half a second: longer than a stop waits. */
 static void play_late(void)
 {
@@ -142,6 +164,8 @@ static void play(const char *scene)
         play_markers();
     else if (strcmp(scene, "functions") == 0)
         play_functions();
+    else if (strcmp(scene, "collective") == 0)
+        play_collective();
     else if (strcmp(scene, "late") == 0)
         play_late();
     else if (strcmp(scene, "many") == 0)
@@ -177,7 +201,7 @@ static int record(const char *path, const char *scene)
         exit_early(path);
     if (kino_prepare(NULL, &error) != KINO_OK || kino_start(&error) != KINO_OK)
         return fail(&error);
-    kino_record_spans_enable(strcmp(scene, "functions") == 0);
+    kino_record_spans_enable(strcmp(scene, "functions") == 0 || strcmp(scene, "collective") == 0);
     play(scene);
     if (kino_stop(&error) != KINO_OK || kino_save(path, &error) != KINO_OK)
         return fail(&error);

@@ -5,7 +5,9 @@
  *                                       call of it only
  *   STANDIN_VERSION=0.14.0  STANDIN_SKEW=ns (its own clock is ahead)  STANDIN_ORDER=reverse (full
  *   buffers come back in another order)  STANDIN_ROOM=bytes (of a buffer that are used)
- *   STANDIN_SHIFT=bytes (records have another layout)  STANDIN_KEEP=n (buffers never come back) */
+ *   STANDIN_SHIFT=bytes (records have another layout)  STANDIN_KEEP=n (buffers never come back)
+ *   STANDIN_DEAF=1 (takes a clock, and does not use it)
+ * Built with STANDIN_NO_CLOCK it has no function about times, and the time of day as its clock. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -15,6 +17,12 @@
 
 #include "vendor.h"
 #include "xpu.h"
+
+#ifdef STANDIN_NO_CLOCK
+#    define DEFAULT_CLOCK CLOCK_REALTIME
+#else
+#    define DEFAULT_CLOCK CLOCK_MONOTONIC
+#endif
 
 enum { HELD = 1 << 14, RECORD_MAX = 256, FULL = 256, STACK = 64 };
 
@@ -130,11 +138,12 @@ uint64_t standin_now(void)
     struct timespec time;
     if (self.timestamp)
         return self.timestamp();
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(DEFAULT_CLOCK, &time);
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec +
            (uint64_t)standin_setting("STANDIN_SKEW", 0);
 }
 
+#ifndef STANDIN_NO_CLOCK
 uint64_t ptiViewGetTimestamp(void)
 {
     return standin_now();
@@ -143,9 +152,11 @@ uint64_t ptiViewGetTimestamp(void)
 pti_result ptiViewSetTimestampCallback(uint64_t (*timestamp)(void))
 {
     FAIL_IF_WANTED();
-    self.timestamp = timestamp;
+    if (!standin_setting("STANDIN_DEAF", 0))
+        self.timestamp = timestamp;
     return 0;
 }
+#endif
 
 /* -- views */
 
