@@ -143,6 +143,7 @@ static void tell_losses(const kino__record_result *result)
 /* What is shown behind the program's end: the bar begins to count then. */
 typedef struct screen {
     const kino__common_options *common;
+    const char *categories; /* or NULL */
     kino__progress_bar bar;
     bool has_bar;
 } screen;
@@ -179,6 +180,8 @@ static void tell(void *context, const kino__record_result *result)
                           plural(result->events), samples, result->recorded,
                           result->recorded == 1 ? "" : "es");
         tell_files(result);
+    } else if (s->categories) {
+        kino__report_note("nothing was recorded of the categories '%s'", s->categories);
     } else {
         kino__report_note("nothing was recorded: no range, no work on a device, no sample");
     }
@@ -253,7 +256,10 @@ static int check(const record_options *given, unsigned *rate)
     if (given->buffer && given->buffer < KINO_BUDGET_MIN_BYTES)
         return kino__report_usage(&kino__command_record, "--buffer: at least %u MiB are needed",
                                   KINO_BUDGET_MIN_BYTES >> 20);
-    if (size && given->output[size - 1] != '/' &&
+    if (given->output && strcmp(given->output, "-.kino") == 0)
+        return kino__report_usage(&kino__command_record,
+                                  "--output: a file is needed: standard output is the program's");
+    if (given->output && !(size && given->output[size - 1] == '/') &&
         kino_writer_check(given->output, NULL, &err) != KINO_OK)
         return kino__report_usage(&kino__command_record, "--output: %s", err.message);
     return KINO__EXIT_OK;
@@ -262,7 +268,7 @@ static int check(const record_options *given, unsigned *rate)
 static int record(const record_options *given, char **command, unsigned rate,
                   const kino__text_list *categories)
 {
-    screen show = {.common = &given->common};
+    screen show = {.common = &given->common, .categories = given->categories};
     kino__record_result result;
     kino_error err;
     bool is_flight = given->flight_ms != UINT_MAX;

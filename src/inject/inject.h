@@ -48,6 +48,9 @@ void kino__inject_log_exec(void);
 void kino__inject_log_fork(void);
 void kino__inject_log_exit(void);
 void kino__inject_log_note(const char *text);
+/* This thread worked for the recorder since `from_ns`, which is of kino__inject_log_now. */
+uint64_t kino__inject_log_now(void);
+void kino__inject_log_own(uint64_t from_ns);
 
 /* -- lane.c: the calling thread */
 

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -50,7 +51,7 @@ static void add_number(line *l, uint64_t number)
     add_word(l, digits + at);
 }
 
-static uint64_t raw_now(void)
+uint64_t kino__inject_log_now(void)
 {
     struct timespec time = {0};
     (void)clock_gettime(CLOCK_MONOTONIC_RAW, &time);
@@ -92,7 +93,7 @@ void kino__inject_log_exec(void)
     line l;
     char command[KINO__INJECT_LINE_MAX];
     begin_line(&l, "exec", true);
-    add_number(&l, raw_now());
+    add_number(&l, kino__inject_log_now());
     int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     ssize_t size = fd >= 0 ? read(fd, command, sizeof command) : 0;
     if (fd >= 0)
@@ -107,7 +108,7 @@ void kino__inject_log_fork(void)
 {
     line l;
     begin_line(&l, "fork", true);
-    add_number(&l, raw_now());
+    add_number(&l, kino__inject_log_now());
     write_line(&l);
 }
 
@@ -115,7 +116,7 @@ void kino__inject_log_exit(void)
 {
     line l;
     begin_line(&l, "exit", false);
-    add_number(&l, raw_now());
+    add_number(&l, kino__inject_log_now());
     write_line(&l);
 }
 
@@ -124,5 +125,15 @@ void kino__inject_log_note(const char *text)
     line l;
     begin_line(&l, "note", false);
     add_word(&l, text);
+    write_line(&l);
+}
+
+void kino__inject_log_own(uint64_t from_ns)
+{
+    line l;
+    begin_line(&l, "own", false);
+    add_number(&l, (uint64_t)syscall(SYS_gettid));
+    add_number(&l, from_ns);
+    add_number(&l, kino__inject_log_now());
     write_line(&l);
 }

@@ -178,6 +178,7 @@ static void begin(void)
     kino_session_options options = KINO_SESSION_OPTIONS_INIT;
     kino_session_state state = {.size = sizeof state};
     kino_error err = {0};
+    uint64_t from_ns = kino__inject_log_now();
     set_state(KINO__INJECT_OFF);
     kino_session_get(&state);
     if (state.phase != KINO_SESSION_IDLE || is_over())
@@ -199,6 +200,8 @@ static void begin(void)
         keep_buffers();
     start_session();
     set_state(KINO__INJECT_ON);
+    if (self.folder[0])
+        kino__inject_log_own(from_ns);
 }
 
 void kino__inject_begin(void)
@@ -212,8 +215,11 @@ void kino__inject_begin(void)
 /* Runs behind what the program registered, and before libkino gives up the session. */
 static void at_exit(void)
 {
-    if (self.folder[0] && self.buffers[0])
+    uint64_t from_ns = kino__inject_log_now();
+    if (self.folder[0] && self.buffers[0]) {
         stop();
+        kino__inject_log_own(from_ns);
+    }
     set_state(KINO__INJECT_OFF);
     if (self.folder[0])
         kino__inject_log_exit();

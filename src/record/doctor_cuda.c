@@ -204,7 +204,7 @@ static void tell_refusal(kino__doctor *d, kino__doctor_item *item, const kino__p
     item->means = "CUPTI cannot record anything here";
     item->fix = has_driver ? "its version must fit the driver: install the CUPTI of the CUDA "
                              "version that nvidia-smi shows"
-                           : "it needs an NVIDIA driver and GPU: see the item 'cuda'";
+                           : "it needs an NVIDIA driver and GPU: see 'NVIDIA driver'";
     if (n[CUPTI_ENABLE] == CUPTI_INSUFFICIENT_PRIVILEGES) {
         item->means = "the driver lets administrators alone profile";
         item->fix = "options nvidia NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d, and "

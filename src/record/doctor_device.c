@@ -317,6 +317,12 @@ void kino__doctor_look_opencl(kino__doctor *d)
             kino__doctor_text(d, "%" PRId64 " platform%s (%s), %" PRId64 " device%s",
                               n[CL_PLATFORMS], n[CL_PLATFORMS] == 1 ? "" : "s",
                               probe.result.texts[1], n[CL_DEVICES], n[CL_DEVICES] == 1 ? "" : "s");
+        if (n[CL_DEVICES] == 0) {
+            item.state = KINO__DOCTOR_LIMITED;
+            item.means = "there is nothing that OpenCL programs of this user could run on";
+            item.fix = "look whether this user may use the device (group render or video), and "
+                       "may write where the runtime keeps its cache (HOME)";
+        }
     }
     kino__doctor_add(d, &item);
     if (probe.end == KINO__PROBE_DONE && n[CL_HAS])

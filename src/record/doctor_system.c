@@ -127,7 +127,8 @@ static void check_privileges(kino__doctor *d)
     kino__doctor_item item = {.name = "privileges", .title = "privileges"};
     item.value = kino__doctor_text(d, "%s", list);
     item.found = *list ? kino__doctor_text(d, "user %u, with %s", (unsigned)geteuid(), list)
-                       : kino__doctor_text(d, "user %u, none", (unsigned)geteuid());
+                       : kino__doctor_text(d, "user %u, no capabilities that matter here",
+                                           (unsigned)geteuid());
     item.means = *list ? "also programs of other users can be looked at"
                        : "own programs can be recorded; that is all most people need";
     kino__doctor_add(d, &item);

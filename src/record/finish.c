@@ -5,18 +5,21 @@
  *
  * A process may have several recordings (one for each exec) and samples; they become one trace with
  * the pids as they are. Everything goes through the engine's public functions. */
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "record/record_internal.h"
 
-enum { NAME_MAX_BYTES = 64 };
+enum { NAME_MAX_BYTES = 64, NAMES_BYTES = 256, UNSEEN_SHOWN = 3 };
 
 /* -- who has something to show */
 
@@ -30,6 +33,14 @@ static kino__record_process *find_process(kino__record *r, int64_t pid, const ch
     if (p)
         *p = (kino__record_process){.pid = pid, .name = name, .start_raw_ns = start_raw_ns};
     return p;
+}
+
+static bool has_process(const kino__record *r, int64_t pid)
+{
+    for (size_t i = 0; i < r->processes.count; i++)
+        if (r->processes.items[i].pid == pid)
+            return true;
+    return false;
 }
 
 static kino_status add_input(kino__record_process *p, const char *path, kino_error *err)
@@ -70,8 +81,12 @@ static kino_status take_part(kino__record *r, const kino__part *part, size_t ind
                 *err = reason;
             return reason.code;
         }
-        kino__record_note(r, "the recording of process %" PRId64 " cannot be read: %s", part->pid,
-                          reason.message);
+        if (part->is_empty || access(part->path, F_OK) != 0)
+            return KINO_OK; /* its process has just ended, and removed it */
+        kino__record_note(r, "the recording of process %" PRId64 " cannot be made a trace: %s",
+                          part->pid, reason.message);
+        if (reason.code == KINO_IO && r->failure.code == KINO_OK) /* no room: it is not lost */
+            r->failure = reason;
         return KINO_OK;
     }
     kino_status st = KINO_OK;
@@ -92,9 +107,22 @@ static kino_status take_part(kino__record *r, const kino__part *part, size_t ind
     return st;
 }
 
+/* How many samples the files have: what a flight recorder cuts off is not counted. */
+static bool counts_samples(const kino__record *r)
+{
+    const kino__record_options *o = r->options;
+    bool is_wanted = !o->category_count;
+    for (size_t i = 0; i < o->category_count; i++)
+        is_wanted |= strcmp(o->categories[i], "cpu_sample") == 0;
+    return is_wanted && !o->flight_ms;
+}
+
 static kino_status take_samples(kino__record *r, kino_error *err)
 {
-    kino__perf_output output = {.folder = r->scratch, .real_minus_raw = r->real_minus_raw};
+    kino__perf_output output = {.folder = r->scratch,
+                                .real_minus_raw = r->real_minus_raw,
+                                .own = r->parts.own.items,
+                                .own_count = r->parts.own.count};
     kino_error reason;
     if (!r->perf)
         return KINO_OK;
@@ -107,7 +135,7 @@ static kino_status take_samples(kino__record *r, kino_error *err)
         kino__record_note(r, "%s", note);
     for (size_t i = 0; i < r->samples.count; i++) {
         const kino__perf_process *from = &r->samples.processes[i];
-        r->sample_count += from->samples;
+        r->sample_count += counts_samples(r) ? from->samples : 0;
         if (!from->path)
             continue;
         kino__record_process *p = find_process(r, from->pid, from->name, from->start_ns);
@@ -130,21 +158,70 @@ static int compare_processes(const void *left, const void *right)
     return a->pid < b->pid ? -1 : a->pid > b->pid;
 }
 
-static kino_status take_all(kino__record *r, kino_error *err)
+static bool is_running(const kino__record *r, int64_t pid)
+{
+    return pid && pid != r->pid && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+}
+
+/* Behind all others: processes of samples, and of recordings without events. */
+static void note_running(kino__record *r)
 {
     size_t running = 0;
+    for (size_t i = 0; i < r->processes.count; i++)
+        running += is_running(r, r->processes.items[i].pid);
+    for (size_t i = 0; i < r->parts.items.count; i++) {
+        const kino__part *part = &r->parts.items.items[i];
+        running += part->is_empty && !has_process(r, part->pid) && is_running(r, part->pid);
+    }
+    if (running)
+        kino__record_note(r, "%zu process%s still running: what %s recorded so far is here",
+                          running, running == 1 ? " is" : "es are", running == 1 ? "it" : "they");
+}
+
+static bool is_seen(const kino__record *r, int64_t pid)
+{
+    for (size_t i = 0; i < r->parts.seen.count; i++)
+        if (r->parts.seen.items[i].pid == pid)
+            return true;
+    return false;
+}
+
+/* Processes that the library did not tell of: it is not in them, or may not write any more. */
+static void note_unseen(kino__record *r)
+{
+    char names[NAMES_BYTES] = "";
+    size_t count = 0, used = 0;
+    for (size_t i = 0; r->is_injected && i < r->samples.count; i++) {
+        const kino__perf_process *p = &r->samples.processes[i];
+        if (!p->path || is_seen(r, p->pid))
+            continue;
+        if (count++ < UNSEEN_SHOWN)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%.32s (process %d)",
+                                     used ? ", " : "", p->name ? p->name : "", (int)p->pid);
+    }
+    if (count > UNSEEN_SHOWN)
+        (void)snprintf(names + used, sizeof names - used, " and %zu more", count - UNSEEN_SHOWN);
+    if (count)
+        kino__record_note(r,
+                          "only samples of %s: Kino's library is not in %s (static programs), or "
+                          "may not write (another user); ranges and work on devices are not seen",
+                          names, count == 1 ? "it" : "them");
+}
+
+static kino_status take_all(kino__record *r, kino_error *err)
+{
     KINO_TRY(kino__parts_read(&r->parts, r->work, r->real_minus_raw, err));
     for (size_t i = 0; i < r->parts.items.count; i++) {
         const kino__part *part = &r->parts.items.items[i];
-        running += part->pid != r->pid && kill((pid_t)part->pid, 0) == 0;
         KINO_TRY(take_part(r, part, i, err));
     }
     for (size_t i = 0; i < r->parts.notes.count; i++)
         kino__record_note(r, "%s", r->parts.notes.items[i]);
-    if (running)
-        kino__record_note(r, "%zu process%s still running: what %s recorded so far is here",
-                          running, running == 1 ? " is" : "es are", running == 1 ? "it" : "they");
     KINO_TRY(take_samples(r, err));
+    note_running(r);
+    note_unseen(r);
+    if (r->failure.code != KINO_OK)
+        kino__record_note_kept(r);
     if (r->processes.count)
         qsort(r->processes.items, r->processes.count, sizeof *r->processes.items,
               compare_processes);
@@ -210,6 +287,7 @@ static kino_status add_file(kino__record *r, const char *path, const kino__recor
                                 .pid = p ? p->pid : 0,
                                 .events = kino_run_trace(run, 0, &info) ? info.events : 0};
     r->events += file->events;
+    r->recorded += p && p->pid;
     return KINO_OK;
 }
 
@@ -274,6 +352,19 @@ static const char *suffix_of(const char *path)
     return dot ? dot : path + size;
 }
 
+/* "worker-3" would be the rank 3 for whoever reads the name. */
+static bool is_like_rank(const char *name)
+{
+    static const char *const words[] = {"rank", "worker"};
+    size_t size = strlen(name);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        size_t length = strlen(words[i]);
+        if (size >= length && strcasecmp(name + size - length, words[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 static const char *path_of_process(kino__record *r, const kino__record_process *p,
                                    const char *folder, const char *suffix)
 {
@@ -284,23 +375,33 @@ static const char *path_of_process(kino__record *r, const kino__record_process *
         return NULL;
     if (!p->pid) /* the whole machine */
         return kino__arena_format(&r->arena, "%s%s%s%s", folder, slash, name, suffix).data;
-    return kino__arena_format(&r->arena, "%s%s%s-%" PRId64 "%s", folder, slash, name, p->pid,
-                              suffix)
+    return kino__arena_format(&r->arena, "%s%s%s-%s%" PRId64 "%s", folder, slash, name,
+                              is_like_rank(name) ? "pid" : "", p->pid, suffix)
         .data;
 }
 
 static const char *path_of_all(kino__record *r)
 {
-    const char *output = r->options->output, *name = clean_name(r, r->name);
+    const char *output = r->options->output;
     kino__record_process whole = {.pid = r->pid, .name = r->name};
     if (output && !is_folder(output))
         return output;
-    if (output)
-        return path_of_process(r, &whole, output, ".kino");
-    return name ? kino__arena_format(&r->arena, "%s-%" PRId64 ".kino", name, r->pid).data : NULL;
+    return path_of_process(r, &whole, output ? output : "", ".kino");
 }
 
-/* The output's name without suffix; when that is a file, with the number of the process. */
+static bool has_entries(const char *folder)
+{
+    size_t count = 0;
+    DIR *list = opendir(folder);
+    while (list && count < 3 && readdir(list)) /* NOLINT(concurrency-mt-unsafe): ours */
+        count++;
+    if (list)
+        closedir(list);
+    return count > 2; /* more than . and .. */
+}
+
+/* The output's name without suffix; with the number of the process when that is a file, or a folder
+ * with the traces of another run. */
 static const char *folder_of_all(kino__record *r)
 {
     const char *output = r->options->output;
@@ -312,7 +413,8 @@ static const char *folder_of_all(kino__record *r)
     int size = (int)(strlen(path) - strlen(suffix_of(path)));
     kino_str folder = kino__arena_format(&r->arena, "%.*s", size, path);
     struct stat info;
-    if (folder.data && stat(folder.data, &info) == 0 && !S_ISDIR(info.st_mode))
+    if (folder.data && stat(folder.data, &info) == 0 &&
+        (!S_ISDIR(info.st_mode) || has_entries(folder.data)))
         folder = kino__arena_format(&r->arena, "%.*s-%" PRId64, size, path, r->pid);
     return folder.data;
 }
@@ -374,8 +476,11 @@ kino_status kino__record_finish(kino__record *r, kino_error *err)
     KINO_TRY(take_all(r, err));
     const char *output = r->options->output;
     bool is_one = r->processes.count == 1;
-    if (!r->processes.count)
-        return KINO_OK;
+    if (!r->processes.count) {
+        if (r->failure.code != KINO_OK && err)
+            *err = r->failure;
+        return r->failure.code;
+    }
     if (is_one || r->options->merge) {
         const char *path = is_one && output && is_folder(output)
                                ? path_of_process(r, &r->processes.items[0], output, ".kino")
@@ -390,6 +495,9 @@ kino_status kino__record_finish(kino__record *r, kino_error *err)
     r->folder = folder_of_all(r);
     if (!r->folder)
         return kino__fail_nomem(err);
+    if (has_entries(r->folder))
+        kino__record_note(r, "'%s' had other files already: a report of the folder has both",
+                          r->folder);
     const char *suffix = output && !is_folder(output) ? suffix_of(output) : ".kino";
     return write_folder(r, r->folder, *suffix ? suffix : ".kino", err);
 }

@@ -2,7 +2,8 @@
  *
  * Signals: the terminal sends Ctrl+C to the whole group, so the program has it already; what others
  * send to us alone (kill, systemd, a batch system) is handed on. All arrive through a signalfd, so
- * nothing runs in handlers. The program gets the mask that we were started with. */
+ * nothing runs in handlers. Who ignores SIGCHLD cannot wait, and neither a reader of our messages
+ * that is gone nor a limit of file sizes may end us: these are set meanwhile. The program gets everything as we were started with. */
 #include "record/launch.h"
 
 #include <errno.h>
@@ -52,6 +53,9 @@ static void run_child(const kino__launch *launch, const kino__launch_options *op
     (void)prctl(PR_SET_PDEATHSIG, 0);
     if (options->main)
         fill_number(options->main, (unsigned long)getpid());
+    (void)sigaction(SIGCHLD, &launch->before_child, NULL);
+    (void)sigaction(SIGPIPE, &launch->before_pipe, NULL);
+    (void)sigaction(SIGXFSZ, &launch->before_size, NULL);
     (void)pthread_sigmask(SIG_SETMASK, &launch->before, NULL);
     (void)execvpe(options->path, options->arguments, options->environment);
     int error = errno;
@@ -72,6 +76,11 @@ static kino_status block_signals(kino__launch *l, kino_error *err)
     if (pthread_sigmask(SIG_BLOCK, &ours, &l->before) != 0)
         return kino__fail_errno(err, errno, "cannot block signals");
     l->is_blocking = true;
+    const struct sigaction usual = {.sa_handler = SIG_DFL};
+    const struct sigaction ignored = {.sa_handler = SIG_IGN};
+    (void)sigaction(SIGCHLD, &usual, &l->before_child);
+    (void)sigaction(SIGPIPE, &ignored, &l->before_pipe);
+    (void)sigaction(SIGXFSZ, &ignored, &l->before_size);
     l->signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
     return l->signals >= 0 ? KINO_OK : kino__fail_errno(err, errno, "cannot wait for signals");
 }
@@ -175,7 +184,11 @@ void kino__launch_deinit(kino__launch *l)
         l->pid = 0;
     }
     close_fd(&l->signals);
-    if (l->is_blocking)
+    if (l->is_blocking) {
+        (void)sigaction(SIGCHLD, &l->before_child, NULL);
+        (void)sigaction(SIGPIPE, &l->before_pipe, NULL);
+        (void)sigaction(SIGXFSZ, &l->before_size, NULL);
         (void)pthread_sigmask(SIG_SETMASK, &l->before, NULL);
+    }
     l->is_blocking = false;
 }

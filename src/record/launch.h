@@ -9,11 +9,13 @@
 #include <kino/base.h>
 
 typedef struct kino__launch {
-    pid_t pid;        /* 0: not started, or it has been waited for */
-    int gate;         /* a byte in it lets the child go on; -1: done */
-    int failure;      /* what exec said comes out of it; -1: done */
-    int signals;      /* signalfd */
-    sigset_t before;  /* the mask that the program gets, and we afterwards */
+    pid_t pid;       /* 0: not started, or it has been waited for */
+    int gate;        /* a byte in it lets the child go on; -1: done */
+    int failure;     /* what exec said comes out of it; -1: done */
+    int signals;     /* signalfd */
+    sigset_t before; /* the mask that the program gets, and we afterwards */
+    struct sigaction before_child, before_pipe,
+        before_size;  /* the same, of SIGCHLD, SIGPIPE, SIGXFSZ */
     bool is_blocking; /* signals are blocked */
     int status;       /* of waitpid, when it has ended */
 } kino__launch;

@@ -137,6 +137,26 @@ static bool add_note(kino__parts *parts, int64_t pid, kino_str text)
     return slot != NULL;
 }
 
+static bool add_own(kino__parts *parts, kino_str line)
+{
+    kino__perf_own own = {0};
+    if (!take_number(&line, &own.tid) || !take_number(&line, &own.from_ns) ||
+        !take_number(&line, &own.to_ns) || parts->own.count >= PROCESSES_MAX)
+        return false;
+    kino__perf_own *slot = kino__vec_add(&parts->own);
+    if (slot)
+        *slot = own;
+    return slot != NULL;
+}
+
+static int compare_own(const void *left, const void *right)
+{
+    const kino__perf_own *a = left, *b = right;
+    if (a->tid != b->tid)
+        return a->tid < b->tid ? -1 : 1;
+    return a->from_ns < b->from_ns ? -1 : a->from_ns > b->from_ns;
+}
+
 bool kino__parts_read_line(kino__parts *parts, kino_str line)
 {
     kino_str word = take_word(&line), command;
@@ -145,6 +165,8 @@ bool kino__parts_read_line(kino__parts *parts, kino_str line)
         return false;
     if (kino__str_is(word, "note"))
         return add_note(parts, pid, line);
+    if (kino__str_is(word, "own"))
+        return add_own(parts, line);
     bool is_exit = kino__str_is(word, "exit"), is_exec = kino__str_is(word, "exec");
     if (!is_exit && !is_exec && !kino__str_is(word, "fork"))
         return false;
@@ -188,13 +210,17 @@ kino_status kino__parts_read(kino__parts *out, const char *folder, int64_t real_
     KINO_TRY(read_buffers(out, folder, real_minus_raw, err));
     if (out->items.count)
         qsort(out->items.items, out->items.count, sizeof *out->items.items, compare_parts);
-    return read_log(out, folder, err);
+    KINO_TRY(read_log(out, folder, err));
+    if (out->own.count)
+        qsort(out->own.items, out->own.count, sizeof *out->own.items, compare_own);
+    return KINO_OK;
 }
 
 void kino__parts_deinit(kino__parts *parts)
 {
     kino__vec_deinit(&parts->items);
     kino__vec_deinit(&parts->seen);
+    kino__vec_deinit(&parts->own);
     kino__vec_deinit(&parts->notes);
     kino__arena_deinit(&parts->arena);
 }

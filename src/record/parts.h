@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "record/perf.h"
 
 /* The buffers of one recording: a process has one for each program that it became by exec. */
 typedef struct kino__part {
@@ -25,8 +26,9 @@ typedef struct kino__seen {
 } kino__seen;
 
 typedef struct kino__parts {
-    KINO__VEC(kino__part) items; /* by start */
-    KINO__VEC(kino__seen) seen;  /* in the order of their first lines */
+    KINO__VEC(kino__part) items;   /* by start */
+    KINO__VEC(kino__seen) seen;    /* in the order of their first lines */
+    KINO__VEC(kino__perf_own) own; /* by thread and time */
     KINO__VEC(const char *) notes;
     kino__arena arena;
 } kino__parts;

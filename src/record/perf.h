@@ -65,9 +65,17 @@ KINO_NODISCARD kino_status kino__perf_poll(kino__perf *perf, kino_error *err);
  * shorter than the program. The bookkeeping of modules and threads goes on. */
 void kino__perf_set_active(kino__perf *perf, bool active);
 
+/* When a thread worked for the recorder, not for the program: CLOCK_MONOTONIC_RAW. */
+typedef struct kino__perf_own {
+    int64_t tid;
+    int64_t from_ns, to_ns;
+} kino__perf_own;
+
 typedef struct kino__perf_output {
     const char *folder;     /* of samples-<pid>.json; may be the work folder */
     int64_t real_minus_raw; /* ns from CLOCK_MONOTONIC_RAW to CLOCK_REALTIME, for the whole file */
+    const kino__perf_own *own; /* left out; by tid and time */
+    size_t own_count;
 } kino__perf_output;
 
 typedef struct kino__perf_process {

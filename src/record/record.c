@@ -45,6 +45,13 @@ void kino__record_note(kino__record *r, const char *format, ...)
         *slot = note.data;
 }
 
+void kino__record_note_kept(kino__record *r)
+{
+    kino__record_note(r,
+                      "the buffers are kept: 'kino recover' makes traces of the folders in '%s'%s",
+                      r->work, r->sample_count ? ", without the samples" : "");
+}
+
 static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec time = {0};
@@ -229,7 +236,7 @@ static void fill_result(kino__record *r, kino__record_result *out)
     out->dropped = r->dropped;
     out->overwritten = r->overwritten;
     out->open_spans = r->open_spans;
-    out->recorded = r->processes.count - (r->samples.system_path != NULL);
+    out->recorded = r->recorded;
 }
 
 static kino_status finish(kino__record *r, kino__record_result *out, kino_error *err)
@@ -277,6 +284,8 @@ static kino_status follow(kino__record *r, kino__launch *launch, const window *w
         if (w->until_ns && now >= w->until_ns + GRACE_NS)
             st = finish(r, out, err);
     }
+    if (!r->is_finished && clock_ns(CLOCK_MONOTONIC) < w->from_ns)
+        kino__record_note(r, "the program ended before --delay was over");
     return r->is_finished ? st : finish(r, out, err);
 }
 
@@ -313,6 +322,7 @@ static kino_status run(kino__record *r, const kino__program *program, const char
         return st;
     }
     note_environment(r, program, &environment);
+    r->is_injected = injection.library != NULL;
     kino__launch_options options = {.path = program->path,
                                     .arguments = r->options->command,
                                     .environment = environment.items.items,
@@ -375,8 +385,10 @@ static kino_status prepare(kino__record *r, kino__program *program, char *librar
     r->name = last_part(program->path);
     r->real_minus_raw = measure_offset();
     library[0] = '\0';
-    if (kino__injection_library(library, size, &reason) != KINO_OK && !program->blind)
-        program->blind = "libkino_inject.so is not there";
+    if (kino__injection_library(library, size, &reason) != KINO_OK && !program->blind) {
+        kino_str text = kino__arena_format(&r->arena, "%s", reason.message);
+        program->blind = text.data ? text.data : "libkino_inject.so is not there";
+    }
     if (IS_SANITIZED && !program->blind)
         program->blind = "this kino is built with a sanitizer";
     return make_folders(r, err);
@@ -397,11 +409,8 @@ kino_status kino__record_run(const kino__record_options *options, kino__record_r
     kino_status st = prepare(r, &program, library, sizeof library, err);
     if (st == KINO_OK)
         st = run(r, &program, library, out, err);
-    if (st != KINO_OK && out->has_run && r->parts.items.count) {
-        kino__record_note(r,
-                          "the buffers are kept: 'kino recover' makes traces of the folders in "
-                          "'%s'",
-                          r->work);
+    if ((st != KINO_OK || r->failure.code != KINO_OK) && out->has_run && r->parts.items.count) {
+        kino__record_note_kept(r);
         r->work[0] = '\0';
     }
     fill_result(r, out);

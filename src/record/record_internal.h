@@ -31,12 +31,18 @@ typedef struct kino__record {
     KINO__VEC(const char *) notes;
     const char *folder; /* that the files are in, or NULL */
     uint64_t events, sample_count, dropped, overwritten, open_spans;
+    size_t recorded;    /* processes that are in files; the whole machine is none */
+    kino_error failure; /* the first recording that could not be made a trace; code 0: none */
+    bool is_injected;   /* the program got the library */
     bool is_finished;
     kino__arena arena;
 } kino__record;
 
 /* A sentence for the user; without memory it is not said. */
 void kino__record_note(kino__record *r, const char *format, ...) KINO_PRINTF(2, 3);
+
+/* That the buffers stay, and where. */
+void kino__record_note_kept(kino__record *r);
 
 /* Makes the traces from what is in both folders. Once. */
 KINO_NODISCARD kino_status kino__record_finish(kino__record *r, kino_error *err);

@@ -107,12 +107,31 @@ static kino__samples_thread *find_thread(kino__samples *s, int32_t pid, int32_t 
 
 /* ---- records ---- */
 
+/* Did the thread make the recorder's buffers then? That is not the program's time. */
+static bool is_own_time(const kino__samples_thread *thread, int64_t time_ns)
+{
+    const kino__perf_output *output = thread->samples->output;
+    size_t low = 0, high = output->own_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (output->own[middle].tid < thread->tid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < output->own_count && output->own[low].tid == thread->tid; low++)
+        if (time_ns >= output->own[low].from_ns && time_ns < output->own[low].to_ns)
+            return true;
+    return false;
+}
+
 /* The time off the processor that ends here, with the stack it was spent in. */
 static void end_wait(kino__samples_thread *thread, int64_t time_ns)
 {
     if (thread->left_ns == KINO__SAMPLE_NONE)
         return;
-    if (thread->is_own) { /* waiting for work is all that the recorder's own threads do */
+    /* waiting for work is all that the recorder's own threads do */
+    if (thread->is_own || is_own_time(thread, thread->left_ns)) {
         thread->left_ns = KINO__SAMPLE_NONE;
         thread->waiting.count = 0;
         return;
@@ -177,6 +196,14 @@ static void on_sample(kino__samples *s, const kino__perf_record *r)
         return;
     kino__samples_process *process = thread->process;
     const kino__perf_sample *sample = &r->as.sample;
+    if (is_own_time(thread, r->time_ns)) {
+        if (r->event->kind == KINO__PERF_CLOCK) {
+            thread->left_ns = KINO__SAMPLE_NONE;
+            kino__sample_spans_forget(&thread->spans);
+            kino__sample_spans_run(&thread->spans, r->time_ns);
+        }
+        return;
+    }
     kino__frame_vec *frames = r->event->kind == KINO__PERF_SWITCH ? &thread->waiting : &s->frames;
     kino__perf_words chain = sample->chain;
     if (sample->regs_abi && sample->stack.size)

@@ -26,6 +26,7 @@
  *   exec PID PPID RAW_NS COMMAND      a program began
  *   fork PID PPID RAW_NS              a process began without exec
  *   exit PID RAW_NS                   it ended in the regular way
+ *   own PID TID RAW_NS RAW_NS         the recorder worked in that thread: its buffers, its devices
  *   note PID TEXT                     something that the user should know
  */
 #define KINO__INJECT_LOG "processes"

@@ -4,6 +4,7 @@ exit codes, signals, crashes; what cannot be recorded and what is said of it; th
 import collections
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -162,6 +163,11 @@ def check_family(folder):
     report.check("family: the summary names them", f"next: kino report {folder / 'all'}" in first, first)
     code, _, err = record("--sampling", "off", "-o", folder / "family.json", "--", program)
     report.check("family: a file stands where the folder should", code == 3 and list(folder.glob("family-*/*.json")), err)
+    code, _, err = record("--sampling", "off", "-o", folder / "all.json", "--", program)
+    found = (code, sorted((folder / "all").glob("*.json")) == files, len(list(folder.glob("all-*/*.json"))))
+    report.equal("family: traces of two runs are in two folders", found, (3, True, 3))
+    code, _, err = record("--sampling", "off", "-o", f"{folder / 'all'}/", "--", program)
+    report.check("family: unless the folder is named", "had other files already" in err, err)
     code, _, err = record("--sampling", "off", "--merge", "--output", folder / "merged.json", "--", program)
     found = collections.Counter(e["name"] for e in ranges(open_trace(folder / "merged.json")))
     report.equal("family: merged", found, {"parent": 1, "became": 1, "executed": 1, "forked": 1})
@@ -190,6 +196,19 @@ def check_ends(folder, program):
     run.communicate(timeout=30)
     report.equal("a signal is handed on", run.returncode, 9)
     report.equal("_exit leaves a trace", len(named(open_trace(folder / "term.json"), "doomed")), 1)
+    ignoring = [common.program(), "record", "--quiet", "--sampling", "off", "--", "grep", "SigIgn", "/proc/self/status"]
+    done = subprocess.run([sys.executable, "-c", "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN);"
+                           " os.execv(sys.argv[1], sys.argv[1:])", *ignoring], capture_output=True, timeout=30, check=False)
+    is_ignored = int(done.stdout.split()[1], 16) >> (signal.SIGCHLD - 1) & 1
+    report.equal("who ignores the end of children still gets the exit code", (done.returncode, is_ignored), (0, 1))
+    reader, writer = os.pipe()
+    os.close(reader)
+    work = folder / "pipe"
+    work.mkdir()
+    done = subprocess.run([common.program(), "record", "--sampling", "off", "--", "sh", "-c", "exit 6"], stderr=writer,
+                          env=dict(os.environ, KINO_DIR=str(work), TMPDIR=str(work)), check=False)
+    os.close(writer)
+    report.equal("nobody reads what it says: nothing is left", (done.returncode, list(work.iterdir())), (6, []))
     done = subprocess.run([common.program(), "record", "--quiet", "--sampling", "off", "--", "cat"], input=b"through\n",
                           capture_output=True, check=False, cwd=folder)
     report.equal("standard input and output are the program's", (done.stdout, done.stderr), (b"through\n", b""))
@@ -209,6 +228,10 @@ def check_refusals(folder, program):
     refused("a rate that is none", "neither a rate from 1 to 100000 nor 'off'", 2, "--sampling", "often", "--", "true")
     refused("a folder that is not there", "no such file or directory", 1, "-o", folder / "no" / "x.kino", "--", "true")
     refused("a format that nobody writes", "--output: ", 2, "-o", "x.unknown", "--", "true")
+    refused("no name at all", "--output: ", 2, "-o", "", "--", "true")
+    refused("standard output", "standard output is the program's", 2, "-o", "-", "--", "true")
+    refused("a category that nobody has", "nothing was recorded of the categories 'kernal'", 0, "--sampling", "off",
+            "--categories", "kernal", "--", "true")
     script = folder / "script"
     script.write_text("#!/no/such/interpreter\n", encoding="utf-8")
     script.chmod(0o755)
@@ -243,6 +266,9 @@ def check_static(folder):
         return
     code, _, err = record("-o", folder / "static.json", "--", folder / "static")
     report.check("a static program: what cannot be seen", code == 4 and "it is statically linked" in err, (code, err))
+    code, _, err = record("-o", folder / "child.json", "--", "sh", "-c", f"{folder / 'static'}; exit 3")
+    report.check("a static child: what cannot be seen", code == 3 and ("only samples of static (process " in err or
+                                                                       "no samples" in err), (code, err))
     if "no samples" not in err:
         trace = open_trace(folder / "static.json")
         report.check("a static program: samples", any(e.get("cat") == "cpu_sample" for e in trace.spans))
@@ -264,6 +290,41 @@ def check_window(folder, program):
     report.check("only ranges of the window", 5 <= len(numbers) <= 21 and numbers[0] >= 5 and numbers[-1] <= 42, numbers)
 
 
+    code, _, err = record("--sampling", "off", "--delay", "30", "-o", folder / "late.json", "--", program, "ticks", "1", "0")
+    report.check("too short for the delay", code == 0 and NOTHING in err and "before --delay was over" in err, (code, err))
+    code, _, err = record("-o", folder / "left.json", "--", "sh", "-c", "sleep 0.3 >/dev/null 2>&1 & sleep 0.05")
+    report.check("a child goes on", "1 process is still running" in err or "no samples" in err, err)
+
+
+def check_kept(folder, program):
+    """No room for temporary files: what was recorded is not lost."""
+    (folder / "gone").mkdir()
+    script = f"rm -rf '{folder}/gone'; exec '{program}' ticks 3 0"
+    code, _, err = record("--sampling", "off", "-o", folder / "kept.kino", "--", "sh", "-c", script,
+                          env={"TMPDIR": str(folder / "gone")})
+    report.check("no temporary folder: said", code == 1 and "the buffers are kept" in err and NOTHING not in err, (code, err))
+    work = pathlib.Path(err.split("of the folders in '")[1].split("'")[0]) if "of the folders in '" in err else None
+    if work:
+        codes = [common.run("recover", p, folder / f"{p.name}.json").returncode for p in work.glob("kino-*")]
+        found = [e["name"] for p in folder.glob("kino-*.json") for e in ranges(open_trace(p))]
+        report.equal("no temporary folder: recovered", (set(codes), sorted(found)), ({0}, ["tick 0", "tick 1", "tick 2"]))
+        shutil.rmtree(work)
+    code, _, err = record("-o", folder / "large.json", "--", program, "ticks", "60000", "0",
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+    report.check("a limit of file sizes", code in (0, 1) and "above the limit of file sizes" in err, (code, err))
+    (folder / "a b").mkdir()
+    library = shutil.copy(recorder.library("libkino_inject.so"), folder / "a b")
+    code, _, err = record("-o", folder / "blank.kino", "--", "true", env={"KINO_INJECT_LIBRARY": str(library)})
+    report.check("a path that the loader cannot take", code == 0 and "a blank or colon in the path" in err, (code, err))
+
+
+def check_names(folder, program):
+    worker = shutil.copy(program, folder / "my_worker")
+    code, _, _ = record("--sampling", "off", "-o", f"{folder / 'names'}/", "--", worker, "ticks", "1", "0")
+    done = common.run("query", folder / "names", "select rank from event where name = 'tick 0'", "--format", "csv")
+    report.equal("the number of a process is no rank", (code, done.stdout.decode().split()), (0, ["rank"]))
+
+
 def check_limits(folder, program):
     arguments = ("--sampling", "off", "--buffer", "2MiB")
     command = ("--", program, "ticks", "60000", "0")  # 32 bytes each: 1.92 MB, more than is left for them
@@ -282,6 +343,12 @@ def check_limits(folder, program):
     record("--categories", "cpu_instant_event", "-o", folder / "some.json", "--", program)
     cats = {e.get("cat") for e in open_trace(folder / "some.json").events if e["ph"] != "M"}
     report.equal("categories", cats, {"cpu_instant_event"})
+    code, _, err = record("--categories", "off_cpu", "-o", folder / "waits.kino", "--", "sh", "-c",
+                          "sleep 0.01; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done")
+    report.check("samples that are left out are not counted", code == 0 and ", with " not in err, err)
+    code, _, err = record("-o", folder / "own.json", "--", program, "ticks", "1", "0")
+    own = [e["name"] for e in open_trace(folder / "own.json").spans if "madvise" in e["name"] or "fallocate" in e["name"]]
+    report.equal("the making of buffers is not the program's time", (code, own), (0, []))
 
 
 def check_make(folder, program):
@@ -324,6 +391,8 @@ def main():
             check_ends(folder, program)
             check_refusals(folder, program)
             check_window(folder, program)
+            check_kept(folder, program)
+            check_names(folder, program)
             check_limits(folder, program)
             check_make(folder, program)
             check_leftovers()

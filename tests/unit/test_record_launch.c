@@ -234,6 +234,7 @@ TEST(record_reads_the_log_of_processes)
     CHECK(read_line(&parts, "exec 11 10 2500 cc1 x.c"));
     CHECK(read_line(&parts, "exit 11 3000"));
     CHECK(read_line(&parts, "note 10 cannot have 64 bytes"));
+    CHECK(read_line(&parts, "own 10 12 1500 1700"));
     REQUIRE_EQ(parts.seen.count, (size_t)2);
     CHECK_EQ(parts.seen.items[0].pid, (int64_t)10);
     CHECK_STR(parts.seen.items[0].command, "python3 train.py --fast");
@@ -242,6 +243,10 @@ TEST(record_reads_the_log_of_processes)
     CHECK_EQ(parts.seen.items[1].start_raw_ns, (int64_t)2000);
     CHECK_EQ(parts.seen.items[1].end_raw_ns, (int64_t)3000);
     CHECK_STR(parts.seen.items[1].command, "cc1 x.c");
+    REQUIRE_EQ(parts.own.count, (size_t)1);
+    CHECK_EQ(parts.own.items[0].tid, (int64_t)12);
+    CHECK_EQ(parts.own.items[0].from_ns, (int64_t)1500);
+    CHECK_EQ(parts.own.items[0].to_ns, (int64_t)1700);
     REQUIRE_EQ(parts.notes.count, (size_t)1);
     CHECK_STR(parts.notes.items[0], "process 10 records nothing: cannot have 64 bytes");
     kino__parts_deinit(&parts);
@@ -249,17 +254,10 @@ TEST(record_reads_the_log_of_processes)
 
 TEST(record_skips_lines_of_the_log_that_make_no_sense)
 {
-    const char *const lines[] = {"",
-                                 "exec",
-                                 "exec x 1 2 a",
-                                 "exec 0 1 2 a",
-                                 "exec 5",
-                                 "exec 5 1",
-                                 "exec 5 -1 2",
-                                 "exit 5",
-                                 "exit 5 -3",
-                                 "launch 5 1 2",
-                                 "fork 5 1 99999999999999999999"};
+    const char *const lines[] = {
+        "",          "exec",      "exec x 1 2 a", "exec 0 1 2 a",
+        "exec 5",    "exec 5 1",  "exec 5 -1 2",  "exit 5",
+        "exit 5 -3", "own 5 6 7", "launch 5 1 2", "fork 5 1 99999999999999999999"};
     kino__parts parts = {0};
     kino__arena_init(&parts.arena, NULL);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
