@@ -64,7 +64,8 @@ static const kino__option options_table[] = {
      false},
     {"with-modules", KINO__OPTION_FLAG, NULL, "with modules", FIELD(with_modules), false},
     {"output", KINO__OPTION_TEXT, "PATH",
-     "file or folder for the traces; the process number is put into the name (default: in /tmp)",
+     "file or folder for the traces; the process number is put into the name (default: in its "
+     "KINETO_ONDEMAND_TRACE_DIR, or /tmp)",
      FIELD(output), false},
     {"to", KINO__OPTION_TEXT, "FORMAT",
      "convert the traces when they are written, as kino convert does: kino, json.gz, sqlite",
@@ -402,8 +403,10 @@ static const char *why_nothing(const kino__on_demand *t)
 {
     if (t->reason)
         return t->reason;
-    return t->busy ? "all processes that match have a request already ('kino status' shows it)"
-                   : "no process matches";
+    if (t->busy)
+        return "all processes that match have a request already ('kino status' shows it)";
+    return t->matched != KINO_NO_INT && t->matched > 0 ? "--process-limit leaves no process"
+                                                       : "no process matches";
 }
 
 static int trigger(const trigger_options *given, const kino__client *client, const request *r)

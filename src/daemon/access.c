@@ -132,10 +132,21 @@ void kino__access_as(uid_t uid, gid_t gid)
     (void)setfsuid(uid); /* takes the capabilities that pass over permissions with it */
 }
 
+bool kino__access_with_groups(int32_t pid)
+{
+    gid_t groups[KINO__PROCESS_GROUPS_MAX];
+    if (geteuid() != 0)
+        return false;
+    size_t count = kino__process_groups(pid, groups);
+    /* Of this thread alone, unlike the function of that name. */
+    return count && syscall(SYS_setgroups, count, groups) == 0;
+}
+
 void kino__access_self(void)
 {
     if (geteuid() != 0)
         return;
+    (void)syscall(SYS_setgroups, 0, NULL);
     (void)setfsuid(0);
     (void)setfsgid(getegid());
 }

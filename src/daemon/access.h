@@ -27,6 +27,9 @@ KINO_NODISCARD kino_status kino__access_check(uid_t caller, const kino__process_
 /* From here to kino__access_self, files are looked at as this user (when the daemon is root; else
  * nothing changes). */
 void kino__access_as(uid_t uid, gid_t gid);
+/* After it, where that was not enough: with the further groups of this process, too. false: it has
+ * none, or they cannot be taken. */
+bool kino__access_with_groups(int32_t pid);
 void kino__access_self(void);
 
 /* Gives up for good what the daemon does not need: other groups, capabilities, new rights by exec.

@@ -190,13 +190,14 @@ static void reload(kino__daemon *d)
     (void)snprintf(lines, sizeof lines, "RELOADING=1\nMONOTONIC_USEC=%lld",
                    (long long)(kino__loop_now(d->loop) / 1000));
     kino__service_notify(lines);
-    if (kino__settings_load(d->sources, &fresh, &err) == KINO_OK)
+    if (kino__settings_load(d->sources, &fresh, &err) == KINO_OK) {
         apply(d, &fresh);
-    else
+        KINO__LOG(&d->log, KINO__LOG_INFO, "reloaded", kino__log_text("file", d->settings.file));
+    } else {
         KINO__LOG(&d->log, KINO__LOG_ERROR, "reload-refused",
                   kino__log_text("reason", err.message));
+    }
     kino__settings_deinit(&fresh);
-    KINO__LOG(&d->log, KINO__LOG_INFO, "reloaded", kino__log_text("file", d->settings.file));
     kino__service_notify("READY=1");
 }
 

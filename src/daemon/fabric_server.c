@@ -184,7 +184,11 @@ static bool find_in_folder(const kino__fabric_datagram *d, struct sockaddr_un *o
                            int *fd)
 {
     struct stat info;
-    *fd = open(d->from.name.sun_path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    const char *path = d->from.name.sun_path;
+    *fd = -1;
+    /* A name that fills the address whole is not terminated. */
+    if (memchr(path, '\0', sizeof d->from.name.sun_path))
+        *fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (*fd < 0)
         return false;
     bool is_good = fstat(*fd, &info) == 0 && S_ISSOCK(info.st_mode);

@@ -97,6 +97,18 @@ bool kino__process_identify(int32_t pid, kino__process_identity *out)
     return true;
 }
 
+size_t kino__process_groups(int32_t pid, gid_t out[KINO__PROCESS_GROUPS_MAX])
+{
+    char text[4096];
+    int64_t groups[KINO__PROCESS_GROUPS_MAX];
+    if (read_proc(pid, "status", text, sizeof text) <= 0)
+        return 0;
+    size_t count = status_numbers(text, "\nGroups:\t", groups, KINO__PROCESS_GROUPS_MAX);
+    for (size_t i = 0; i < count; i++)
+        out[i] = (gid_t)groups[i];
+    return count;
+}
+
 uint64_t kino__process_own_file_space(void)
 {
     return read_space((int32_t)getpid(), "mnt");

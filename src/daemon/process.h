@@ -9,7 +9,7 @@
 
 #include "base/str.h"
 
-enum { KINO__COMMAND_MAX = 80 };
+enum { KINO__COMMAND_MAX = 80, KINO__PROCESS_GROUPS_MAX = 256 };
 
 /* A process is the same while these two are the same; the number alone may be given again. */
 typedef struct kino__process_identity {
@@ -26,6 +26,9 @@ typedef struct kino__process_identity {
 
 /* false: there is no such process (any more), or it is a dead one that nobody has waited for. */
 bool kino__process_identify(int32_t pid, kino__process_identity *out);
+
+/* Its further groups; returns how many. */
+size_t kino__process_groups(int32_t pid, gid_t out[KINO__PROCESS_GROUPS_MAX]);
 
 /* What the process is called by people. */
 typedef struct kino__process_description {

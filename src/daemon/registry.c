@@ -3,12 +3,13 @@
 
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/map.h"
 
-enum { FIRST_BUCKETS = 64 };
+enum { FIRST_BUCKETS = 64, SPARE_DESCRIPTORS = 96 };
 
 void kino__registry_init(kino__registry *r, kino__loop *loop, kino__log *log)
 {
@@ -121,6 +122,19 @@ static bool grow(kino__registry *r)
     return true;
 }
 
+/* -1: there is none, or it would take what connections and files need. */
+static int open_pidfd(int32_t pid)
+{
+    struct rlimit limit;
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd >= 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+        (rlim_t)fd + SPARE_DESCRIPTORS >= limit.rlim_cur) {
+        (void)close(fd);
+        return -1;
+    }
+    return fd;
+}
+
 /* The pidfd is opened first: what is read afterwards is then of the process that it holds, or the
  * process has ended, which shows. */
 static kino__process *make_process(kino__registry *r, int32_t pid)
@@ -129,7 +143,7 @@ static kino__process *make_process(kino__registry *r, int32_t pid)
     if (!p)
         return NULL;
     p->registry = r;
-    p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    p->pidfd = open_pidfd(pid);
     bool is_there = kino__process_identify(pid, &p->id);
     if (is_there && p->pidfd >= 0) {
         is_there = !has_ended(p);
@@ -184,6 +198,9 @@ static void note_endpoint(kino__registry *r, kino__process *p, const kino__fabri
         return;
     *endpoint = (kino__endpoint){address, now_ns};
     r->endpoint_count++;
+    /* It may be another program by now, in the same process. */
+    free(p->about);
+    p->about = NULL;
     /* "dynoconfigclient" and a UUID: libkino's says that it is of version 8, libkineto's of 4. */
     static const char client[] = KINO__FABRIC_CLIENT;
     const char *path = from->name.sun_path;

@@ -49,7 +49,7 @@ typedef struct kino__process {
     int32_t *pids; /* as declared, own first */
     KINO__VEC(kino__endpoint) endpoints;
     KINO__VEC(kino__registry_context) contexts;
-    struct kino__target *target;      /* what it was asked for, until that has ended */
+    struct kino__target *target;      /* what it was asked for last, until that has ended */
     kino__process_description *about; /* made when somebody asks */
     bool is_kino;                     /* libkino is in it */
     bool has_events;                  /* an older libkineto: it asks for events, too */

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/error.h"
@@ -14,11 +15,16 @@ enum {
     FILE_AFTER_MS = 10000,    /* the process is idle again */
 };
 
-static int64_t now_ms(void)
+static int64_t read_ms(clockid_t clock)
 {
     struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
+    (void)clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int64_t now_ms(void)
+{
+    return read_ms(CLOCK_MONOTONIC);
 }
 
 const char *kino__target_state_word(kino__target_state state)
@@ -38,10 +44,23 @@ static bool is_open(const kino__target *t)
 
 /* -- memory */
 
+/* The process has nothing to do with it any more. */
+static void leave_process(kino__target *t)
+{
+    if (!t->process)
+        return;
+    kino__target **link = &t->process->target;
+    while (*link && *link != t)
+        link = &(*link)->older;
+    if (*link)
+        *link = t->older;
+    t->older = NULL;
+    t->process = NULL;
+}
+
 static void free_target(kino__target *t)
 {
-    if (t->process && t->process->target == t)
-        t->process->target = NULL;
+    leave_process(t);
     kino__trace_file_deinit(&t->file);
     kino__trace_file_deinit(&t->other);
     free(t->text);
@@ -67,7 +86,12 @@ static void fire(void *context, int64_t now_ns)
 kino_status kino__requests_init(kino__requests *rs, kino__loop *loop, kino__log *log,
                                 const char *state_path, kino_error *err)
 {
+    struct stat info;
     *rs = (kino__requests){.loop = loop, .log = log, .next_id = 1, .state_path = state_path};
+    /* It is replaced, whatever it is; /dev/null, for one, is needed by others. */
+    if (state_path && stat(state_path, &info) == 0 && !S_ISREG(info.st_mode))
+        return kino__fail(err, KINO_ARGUMENT, "state: '%s' is no plain file (for none: \"\")",
+                          state_path);
     KINO_TRY(kino__loop_add_timer(loop, 0, fire, rs, &rs->timer, err));
     kino__requests_load(rs);
     return KINO_OK;
@@ -120,7 +144,8 @@ kino_status kino__request_new(kino__requests *rs, uid_t uid, kino__request **out
         return kino__fail_nomem(err);
     *r = (kino__request){.id = rs->next_id,
                          .uid = uid,
-                         .created_ms = now_ms(),
+                         .created_ms = read_ms(CLOCK_REALTIME),
+                         .made_ms = now_ms(),
                          .timeout_ms = (int64_t)KINO__REQUEST_TIMEOUT_S * 1000};
     *out = r;
     return KINO_OK;
@@ -136,10 +161,13 @@ void kino__request_drop(kino__requests *rs, kino__request *r)
 static bool watch_other(kino__target *t, const kino__process *p, const char *path)
 {
     char other[64];
-    const char *folder = p->about ? p->about->trace_folder : "";
-    kino_str text = kino__str_from(path), prefix = kino__str_from(folder);
-    if (t->is_kino || kino__str_starts_with(text, KINO__STR("/tmp/")) ||
-        (prefix.size && kino__str_starts_with(text, prefix)))
+    kino_str text = kino__str_from(path);
+    kino_str folder = kino__str_from(p->about ? p->about->trace_folder : "");
+    while (folder.size > 1 && folder.data[folder.size - 1] == '/')
+        folder.size--;
+    if (!folder.size)
+        folder = KINO__STR("/tmp");
+    if (t->is_kino || (kino__str_starts_with(text, folder) && text.data[folder.size] == '/'))
         return true;
     (void)snprintf(other, sizeof other, "/tmp/libkineto_activities_%d.json", p->id.own_pid);
     return kino__trace_file_init(&t->other, &p->id, other);
@@ -150,7 +178,9 @@ static bool fill_target(kino__target *t, kino__process *p, const kino__target_op
     const kino__config *config = options->config;
     bool done =
         kino__trace_file_init(&t->file, &p->id, options->path) && watch_other(t, p, options->path);
-    t->start_ms = config->has_start_time ? config->start_time_ms : 0;
+    t->has_start = config->has_start_time && config->start_time_ms > 0;
+    if (t->has_start)
+        t->start_ms = now_ms() + (config->start_time_ms - read_ms(CLOCK_REALTIME));
     t->delay_ms = config->start_delay_ms >= 0 ? config->start_delay_ms
                                               : config->warmup_ms + KINO__CONFIG_LEAD_MS;
     t->duration_ms = config->wants_snapshot ? config->snapshot_ms : config->duration_ms;
@@ -174,8 +204,8 @@ static char *make_text(const kino__request *r, kino_str lines)
 kino_status kino__request_add(kino__requests *rs, kino__request *r, kino__process *p,
                               const kino__target_options *options, kino_error *err)
 {
-    if (p->target && !options->is_refused)
-        return kino__fail(err, KINO_ARGUMENT, "the process has a request already");
+    if (kino__requests_is_busy(p) && !options->is_refused)
+        return kino__fail(err, KINO_ARGUMENT, "a request waits for the process already");
     if (rs->target_count >= KINO__REQUESTS_TARGETS)
         return kino__fail(err, KINO_LIMIT, "there are too many requests");
     kino__target *t = calloc(1, sizeof *t), **slot = t ? kino__vec_add(&r->targets) : NULL;
@@ -201,6 +231,7 @@ kino_status kino__request_add(kino__requests *rs, kino__request *r, kino__proces
     t->text = make_text(r, options->text);
     if (!t->text || !fill_target(t, p, options))
         return kino__fail_nomem(err);
+    t->older = p->target;
     p->target = t;
     r->open++;
     return KINO_OK;
@@ -255,9 +286,7 @@ static void set_state(kino__requests *rs, kino__target *t, kino__target_state st
         return;
     free(t->text);
     t->text = NULL;
-    if (t->process && t->process->target == t)
-        t->process->target = NULL;
-    t->process = NULL;
+    leave_process(t);
     if (--t->request->open > 0)
         return;
     KINO__LOG(rs->log, KINO__LOG_INFO, "request-ended",
@@ -302,17 +331,36 @@ size_t kino__request_cancel(kino__requests *rs, kino__request *r)
 
 /* -- what the fabric hears */
 
+bool kino__requests_is_busy(const kino__process *p)
+{
+    return p->target && p->target->state == KINO__TARGET_QUEUED;
+}
+
+/* Does the process, which says it is idle, wait for the start of this one? It would throw another
+ * away. */
+static bool is_waited_for(const kino__target *t)
+{
+    if (t->is_kino)
+        return true; /* it will say how that ends */
+    return !t->was_busy && (t->is_by_iteration || t->has_start);
+}
+
 kino_str kino__requests_text(const kino__process *p)
 {
-    return p->target && p->target->state == KINO__TARGET_QUEUED ? kino__str_from(p->target->text)
-                                                                : (kino_str){"", 0};
+    const kino__target *t = p->target;
+    if (!kino__requests_is_busy(p) || (t->older && is_waited_for(t->older)))
+        return (kino_str){"", 0};
+    return kino__str_from(t->text);
 }
 
 void kino__requests_delivered(kino__requests *rs, kino__process *p)
 {
     kino__target *t = p->target;
     t->delivered_ms = now_ms();
-    if (t->start_ms == 0)
+    /* What an earlier request has written in the meantime is not this one's. */
+    kino__trace_file_restart(&t->file, &t->id);
+    kino__trace_file_restart(&t->other, &t->id);
+    if (!t->has_start)
         t->start_ms = t->delivered_ms + t->delay_ms;
     free(t->text);
     t->text = NULL;
@@ -324,7 +372,9 @@ void kino__requests_polled(kino__requests *rs, kino__process *p, int32_t mask)
     kino__target *t = p->target;
     bool is_idle = (mask & KINO__FABRIC_ACTIVITIES) != 0;
     (void)rs;
-    if (!t || t->state == KINO__TARGET_QUEUED)
+    if (kino__requests_is_busy(p))
+        t = t->older;
+    if (!t)
         return;
     if (!is_idle) {
         t->was_busy = true;
@@ -351,7 +401,9 @@ bool kino__requests_report(kino__requests *rs, kino__process *p, const kino__fab
 {
     kino__target *t = p->target;
     char text[240];
-    if (!t || t->request->id != report->request || t->state == KINO__TARGET_QUEUED)
+    while (t && t->request->id != report->request)
+        t = t->older;
+    if (!t || t->state == KINO__TARGET_QUEUED)
         return false;
     t->has_reports = true;
     (void)snprintf(text, sizeof text, "%.*s", KINO__STR_ARG(report->text));
@@ -408,7 +460,7 @@ static void look_at_queued(kino__requests *rs, kino__target *t, int64_t now)
     int64_t silent_ms = (kino__loop_now(rs->loop) - t->process->last_seen_ns) / 1000000;
     if (silent_ms > (int64_t)KINO__REQUEST_SILENCE_S * 1000)
         set_state(rs, t, KINO__TARGET_TIMED_OUT, "the process does not ask the daemon any more");
-    else if (now - t->request->created_ms > t->request->timeout_ms)
+    else if (now - t->request->made_ms > t->request->timeout_ms)
         set_state(rs, t, KINO__TARGET_TIMED_OUT,
                   t->process->mask & KINO__FABRIC_ACTIVITIES
                       ? "the process did not take the request"
@@ -461,15 +513,15 @@ void kino__requests_look(kino__requests *rs)
 
 void kino__requests_gone(kino__requests *rs, kino__process *p, bool has_ended)
 {
-    kino__target *t = p->target;
-    if (!t)
-        return;
-    /* Twice: a file counts when it does not change any more. */
-    bool is_written = t->state != KINO__TARGET_QUEUED && (find_file(rs, t) || find_file(rs, t));
-    if (!is_written && is_open(t))
-        set_state(rs, t, KINO__TARGET_GONE,
-                  has_ended ? "the process has ended" : "the process is silent");
-    p->target = NULL;
+    while (p->target) {
+        kino__target *t = p->target;
+        /* Twice: a file counts when it does not change any more. */
+        bool is_written = t->state != KINO__TARGET_QUEUED && (find_file(rs, t) || find_file(rs, t));
+        if (!is_written && is_open(t))
+            set_state(rs, t, KINO__TARGET_GONE,
+                      has_ended ? "the process has ended" : "the process is silent");
+        leave_process(t);
+    }
 }
 
 /* -- showing */

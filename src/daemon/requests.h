@@ -60,9 +60,11 @@ typedef struct kino__target {
     int64_t bytes; /* of the file; -1: not known */
     kino__trace_file file;
     kino__trace_file other; /* where libkineto writes when it does not like the path; or none */
-    int64_t start_ms, delay_ms, duration_ms; /* start_ms 0: delay_ms after the delivery */
-    int64_t delivered_ms, idle_since_ms;     /* Unix time; 0: not yet */
-    bool is_by_iteration, is_kino, was_busy, has_reports;
+    /* Times of the monotonic clock, which nobody sets; 0: not yet. */
+    int64_t start_ms, delivered_ms, idle_since_ms;
+    int64_t delay_ms, duration_ms; /* start_ms is delay_ms after the delivery unless it is given */
+    bool is_by_iteration, has_start, is_kino, was_busy, has_reports;
+    struct kino__target *older; /* what the process was asked for before, and has not ended */
 } kino__target;
 
 struct kino__request {
@@ -70,6 +72,7 @@ struct kino__request {
     uint64_t id;
     uid_t uid;
     int64_t created_ms; /* Unix time */
+    int64_t made_ms;    /* the same on the monotonic clock */
     int64_t timeout_ms;
     KINO__VEC(kino__target *) targets;
     size_t open; /* targets that have not ended */
@@ -105,7 +108,7 @@ typedef struct kino__target_options {
     const char *message;        /* or NULL */
 } kino__target_options;
 
-/* KINO_LIMIT: too many; KINO_ARGUMENT: the process has an open target already. */
+/* KINO_LIMIT: too many; KINO_ARGUMENT: one waits for the process already. */
 KINO_NODISCARD kino_status kino__request_add(kino__requests *requests, kino__request *request,
                                              kino__process *process,
                                              const kino__target_options *options, kino_error *err);
@@ -123,7 +126,11 @@ kino__target_state kino__request_state(const kino__request *request);
 
 /* -- what the fabric hears */
 
-/* The text that waits for this process; empty: none. */
+/* A request waits for it, not delivered yet. */
+bool kino__requests_is_busy(const kino__process *process);
+
+/* The text that waits for this process; empty: none, or it would be thrown away now, while the
+ * process waits for the start of another. */
 kino_str kino__requests_text(const kino__process *process);
 /* It has been sent. */
 void kino__requests_delivered(kino__requests *requests, kino__process *process);

@@ -230,6 +230,8 @@ static void add_connection(kino__rpc_listener *listener, int fd)
     rpc->connections[rpc->count] = c;
     if (rpc->count++ == 0)
         kino__loop_set_timer(rpc->loop, rpc->timer, SWEEP_NS);
+    /* Who has asked already is answered before the next one in the queue could displace him. */
+    read_more(c);
 }
 
 static void accept_ready(void *context, uint32_t events)

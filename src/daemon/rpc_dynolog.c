@@ -59,6 +59,24 @@ static bool read_pids(const kino__json_in *array, int64_t *out, size_t *count)
     return true;
 }
 
+/* dyno takes any number of 64 bits, with a sign or without: the same bits are the same job. */
+static bool read_job(const kino__json_in *job, int64_t *out)
+{
+    uint64_t number = 0;
+    if (job->kind != KINO__JSON_IN_NUMBER)
+        return false;
+    *out = job->integer;
+    for (size_t i = 0; i < job->text.size && !job->is_int; i++) {
+        char c = job->text.data[i];
+        uint64_t digit = (uint64_t)(c - '0');
+        if (c < '0' || c > '9' || number > (UINT64_MAX - digit) / 10)
+            return false;
+        number = 10 * number + digit;
+        *out = (int64_t)number;
+    }
+    return true;
+}
+
 static void on_demand(const kino__rpc_call *call, kino__json *json)
 {
     kino__daemon *d = call->daemon;
@@ -75,14 +93,13 @@ static void on_demand(const kino__rpc_call *call, kino__json *json)
         return;
     }
     if (config->kind != KINO__JSON_IN_STRING || !read_pids(list, pids, &trigger.pid_count) ||
-        (job && (job->kind != KINO__JSON_IN_NUMBER || !job->is_int)) ||
+        (job && !read_job(job, &trigger.job)) ||
         (limit && (limit->kind != KINO__JSON_IN_NUMBER || !limit->is_int))) {
         put_failed(json, "failed with exception = a value of another type than expected");
         return;
     }
     trigger.text = config->text;
     trigger.pids = pids;
-    trigger.job = job ? job->integer : 0;
     trigger.limit = limit ? limit->integer : trigger.limit;
     kino_status st = kino__trigger_run(&d->registry, &d->requests, &trigger, &result, &err);
     const char *problem = NULL;
@@ -107,12 +124,18 @@ static void put_status(kino__json *json, bool is_good)
     kino__json_end_object(json);
 }
 
-/* Nothing here holds DCGM's profiling counters: there is nothing to pause. */
+/* 0 seconds: takes them back. */
+static bool pause_profiling(const kino__rpc_call *call, int64_t seconds)
+{
+    kino__metrics *metrics = call->daemon->metrics;
+    return metrics && call->uid != KINO__NOBODY && kino__metrics_pause_profiling(metrics, seconds);
+}
+
 static void pause_dcgm(const kino__rpc_call *call, kino__json *json)
 {
     int64_t seconds;
     if (kino__json_in_get_int(call->request, "duration_s", &seconds))
-        put_status(json, false);
+        put_status(json, seconds > 0 && pause_profiling(call, seconds));
     else
         put_failed(json, "failed");
 }
@@ -134,7 +157,7 @@ bool kino__rpc_dynolog(const kino__rpc_call *call, kino_str function, kino__json
     } else if (kino__str_is(function, "dcgmProfPause")) {
         pause_dcgm(call, json);
     } else if (kino__str_is(function, "dcgmProfResume")) {
-        put_status(json, false);
+        put_status(json, pause_profiling(call, 0));
     } else {
         return false;
     }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -38,16 +39,54 @@ kino_status kino__trace_path_check(kino_str path, kino_error *err)
     return KINO_OK;
 }
 
-/* The path as the daemon reaches it. false: too long. */
-static bool path_for_us(const kino__process_identity *process, kino_str path, char *out,
-                        size_t size)
+static bool is_same_world(const kino__process_identity *process)
 {
-    bool is_same =
-        process->file_space == 0 || process->file_space == kino__process_own_file_space();
-    int length =
-        is_same ? snprintf(out, size, "%.*s", (int)path.size, path.data)
-                : snprintf(out, size, "/proc/%d/root%.*s", process->pid, (int)path.size, path.data);
-    return length > 0 && (size_t)length < size;
+    return process->file_space == 0 || process->file_space == kino__process_own_file_space();
+}
+
+/* What a process of another world has at a path, to be looked at only; -1: nothing, and errno.
+ * Links lead to where they lead for the process, never out of its root. */
+static int open_in_world(const kino__process_identity *process, const char *path, int flags)
+{
+    const struct open_how how = {.flags = (unsigned)(O_PATH | O_CLOEXEC | flags),
+                                 .resolve = RESOLVE_IN_ROOT};
+    char root[48];
+    (void)snprintf(root, sizeof root, "/proc/%d/root", process->pid);
+    int world = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (world < 0)
+        return -1;
+    int fd = (int)syscall(SYS_openat2, world, path, &how, sizeof how);
+    /* Linux before 5.6, or a filter: links with a '/' in front are not found then. */
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+        fd = openat(world, path + (path[0] == '/' && path[1]), (int)how.flags | O_NOFOLLOW);
+    int wrong = errno;
+    (void)close(world);
+    errno = wrong;
+    return fd;
+}
+
+static bool stat_seen(const kino__process_identity *process, const char *path, int flags,
+                      struct stat *out)
+{
+    if (is_same_world(process))
+        return fstatat(AT_FDCWD, path, out, flags) == 0;
+    int fd = open_in_world(process, path, flags & AT_SYMLINK_NOFOLLOW ? O_NOFOLLOW : 0);
+    bool done = fd >= 0 && fstat(fd, out) == 0;
+    if (fd >= 0)
+        (void)close(fd);
+    return done;
+}
+
+static bool may_write(const kino__process_identity *process, const char *path)
+{
+    int fd = is_same_world(process) ? AT_FDCWD : open_in_world(process, path, 0);
+    long done = syscall(SYS_faccessat2, fd, fd >= 0 ? "" : path, W_OK | X_OK,
+                        AT_EACCESS | (fd >= 0 ? AT_EMPTY_PATH : 0));
+    /* Where the question itself is not known, the process will see. */
+    bool may = done == 0 || errno == ENOSYS || errno == EPERM || errno == EINVAL;
+    if (fd >= 0)
+        (void)close(fd);
+    return may;
 }
 
 static kino_str folder_of(const char *path)
@@ -56,19 +95,23 @@ static kino_str folder_of(const char *path)
     return (kino_str){path, slash && slash > path ? (size_t)(slash - path) : 1};
 }
 
-/* 0, or what is wrong with the folder. */
-static int folder_error(const kino__process_identity *process, const char *real)
+static int access_error(const kino__process_identity *process, const char *path)
 {
     struct stat info;
-    int wrong = 0;
+    if (!stat_seen(process, path, 0, &info))
+        return errno;
+    if (!S_ISDIR(info.st_mode))
+        return ENOTDIR;
+    return may_write(process, path) ? 0 : EACCES;
+}
+
+/* 0, or what is wrong with the folder. */
+static int folder_error(const kino__process_identity *process, const char *path)
+{
     kino__access_as(process->uid, process->gid);
-    if (stat(real, &info) < 0)
-        wrong = errno;
-    else if (!S_ISDIR(info.st_mode))
-        wrong = ENOTDIR;
-    else if (syscall(SYS_faccessat2, AT_FDCWD, real, W_OK | X_OK, AT_EACCESS) < 0 &&
-             errno != ENOSYS && errno != EPERM && errno != EINVAL)
-        wrong = errno;
+    int wrong = access_error(process, path);
+    if (wrong == EACCES && kino__access_with_groups(process->pid))
+        wrong = access_error(process, path);
     kino__access_self();
     return wrong;
 }
@@ -76,11 +119,13 @@ static int folder_error(const kino__process_identity *process, const char *real)
 kino_status kino__trace_folder_check(const kino__process_identity *process, const char *path,
                                      kino_error *err)
 {
-    char real[KINO__TRACE_PATH_MAX + 64];
+    char text[KINO__TRACE_PATH_MAX + 64];
     kino_str folder = folder_of(path);
-    if (!path_for_us(process, folder, real, sizeof real))
+    if (folder.size >= sizeof text)
         return kino__fail(err, KINO_ARGUMENT, "the path is too long");
-    int wrong = folder_error(process, real);
+    memcpy(text, folder.data, folder.size);
+    text[folder.size] = '\0';
+    int wrong = folder_error(process, text);
     if (wrong == 0)
         return KINO_OK;
     int shown = (int)(folder.size > 120 ? 120 : folder.size);
@@ -90,16 +135,22 @@ kino_status kino__trace_folder_check(const kino__process_identity *process, cons
                       shown, folder.data);
 }
 
+/* lstat or stat, as the process sees it. */
+static bool stat_as(const kino__process_identity *process, const char *path, int flags,
+                    struct stat *out)
+{
+    kino__access_as(process->uid, process->gid);
+    bool done = stat_seen(process, path, flags, out);
+    if (!done && errno == EACCES && kino__access_with_groups(process->pid))
+        done = stat_seen(process, path, flags, out);
+    kino__access_self();
+    return done;
+}
+
 bool kino__trace_path_is_folder(const kino__process_identity *process, const char *path)
 {
-    char real[KINO__TRACE_PATH_MAX + 64];
     struct stat info;
-    if (!path_for_us(process, kino__str_from(path), real, sizeof real))
-        return false;
-    kino__access_as(process->uid, process->gid);
-    bool is_folder = stat(real, &info) == 0 && S_ISDIR(info.st_mode);
-    kino__access_self();
-    return is_folder;
+    return stat_as(process, path, 0, &info) && S_ISDIR(info.st_mode);
 }
 
 /* -- is it there? */
@@ -107,30 +158,29 @@ bool kino__trace_path_is_folder(const kino__process_identity *process, const cha
 static void look(const kino__trace_file *file, const kino__process_identity *process,
                  kino__file_stamp *out)
 {
-    char real[KINO__TRACE_PATH_MAX + 128];
     struct stat info;
     *out = (kino__file_stamp){.changed_ns = -1};
-    if (!path_for_us(process, kino__str_from(file->path), real, sizeof real))
-        return;
-    kino__access_as(process->uid, process->gid);
-    if (lstat(real, &info) == 0 && S_ISREG(info.st_mode)) {
+    if (stat_as(process, file->path, AT_SYMLINK_NOFOLLOW, &info) && S_ISREG(info.st_mode)) {
         out->device = (uint64_t)info.st_dev;
         out->number = (uint64_t)info.st_ino;
         out->size = (uint64_t)info.st_size;
         out->changed_ns = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
     }
-    kino__access_self();
 }
 
 bool kino__trace_file_init(kino__trace_file *file, const kino__process_identity *process,
                            const char *path)
 {
     *file = (kino__trace_file){.path = strdup(path)};
-    if (!file->path)
-        return false;
-    look(file, process, &file->before);
+    kino__trace_file_restart(file, process);
+    return file->path != NULL;
+}
+
+void kino__trace_file_restart(kino__trace_file *file, const kino__process_identity *process)
+{
+    if (file->path)
+        look(file, process, &file->before);
     file->last = file->before;
-    return true;
 }
 
 void kino__trace_file_deinit(kino__trace_file *file)

@@ -34,6 +34,8 @@ typedef struct kino__trace_file {
 /* Takes down what is there now. false: memory is out. */
 bool kino__trace_file_init(kino__trace_file *file, const kino__process_identity *process,
                            const char *path);
+/* The same again, later. */
+void kino__trace_file_restart(kino__trace_file *file, const kino__process_identity *process);
 void kino__trace_file_deinit(kino__trace_file *file);
 
 /* Is there a new file that has not changed since the last look? Then *bytes is its size. */

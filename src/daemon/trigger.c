@@ -11,14 +11,18 @@
 
 typedef KINO__VEC(kino__process *) process_list;
 
-static kino_status parse(kino_str text, int64_t pid, kino__config *out, kino_error *err)
+enum { DAYS_AHEAD = 7 };
+
+static int64_t now_ms(void)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    const kino__config_context context = {.origin = "request",
-                                          .now_ms =
-                                              (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000,
-                                          .pid = pid};
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static kino_status parse(kino_str text, int64_t pid, kino__config *out, kino_error *err)
+{
+    const kino__config_context context = {.origin = "request", .now_ms = now_ms(), .pid = pid};
     return kino__config_parse(text, &context, out, err);
 }
 
@@ -75,9 +79,8 @@ static void explain(const kino__registry *registry, const kino__trigger *t,
     }
     if (out->denied)
         (void)kino__fail(&out->reason, KINO_NOT_FOUND,
-                         "%zu processes fit, but they are of other users: only they and root may "
-                         "trace them",
-                         out->denied);
+                         "%zu process%s of other users: only they and root may trace them",
+                         out->denied, out->denied == 1 ? " fits, but is" : "es fit, but are");
     else if (own == 0)
         (void)kino__fail(&out->reason, KINO_NOT_FOUND,
                          "no process of yours is registered: programs must run with "
@@ -91,13 +94,25 @@ static void explain(const kino__registry *registry, const kino__trigger *t,
         (void)kino__fail(&out->reason, KINO_NOT_FOUND, "there is no process %lld",
                          (long long)t->pids[0]);
     else if (other_job == own && !t->name.size && !t->pid_count)
-        (void)kino__fail(&out->reason, KINO_NOT_FOUND, "none of the %zu processes is of job %lld",
+        (void)kino__fail(&out->reason, KINO_NOT_FOUND, "none of the %zu registered is of job %lld",
                          own, (long long)t->job);
     else
-        (void)kino__fail(&out->reason, KINO_NOT_FOUND, "none of the %zu processes fits", own);
+        (void)kino__fail(&out->reason, KINO_NOT_FOUND, "none of the %zu registered fits", own);
 }
 
 /* -- what each is told */
+
+/* Where it may always write: to its KINETO_ONDEMAND_TRACE_DIR, and without one to /tmp. */
+static kino_str own_folder(kino__process *p)
+{
+    kino_str folder = kino__str_from(kino__registry_about(p)->trace_folder);
+    kino_error reason;
+    if (kino__trace_path_check(folder, &reason) != KINO_OK)
+        return KINO__STR("/tmp");
+    while (folder.size > 1 && folder.data[folder.size - 1] == '/')
+        folder.size--;
+    return folder;
+}
 
 static void put_output(const kino__trigger *t, const kino__request *r, kino__process *p,
                        kino__buffer *out)
@@ -107,7 +122,7 @@ static void put_output(const kino__trigger *t, const kino__request *r, kino__pro
     char name[48];
     (void)snprintf(name, sizeof name, "kino_%llu%s", (unsigned long long)r->id, ending);
     if (!output.size)
-        output = KINO__STR("/tmp");
+        output = own_folder(p);
     while (output.size > 1 && output.data[output.size - 1] == '/')
         output.size--;
     kino__buffer_add(out, output);
@@ -174,6 +189,12 @@ static kino_status check_path(kino__process *p, const kino__config *config, cons
     return KINO_OK;
 }
 
+/* The number in its file's name is the one that it takes itself for. */
+static int32_t file_pid(const kino__process *p)
+{
+    return p->pid_count && p->pids[0] > 0 ? p->pids[0] : p->id.own_pid;
+}
+
 static kino_status ask(kino__requests *requests, kino__request *r, const kino__trigger *t,
                        kino__process *p, bool *is_asked, kino_error *err)
 {
@@ -183,7 +204,7 @@ static kino_status ask(kino__requests *requests, kino__request *r, const kino__t
     *is_asked = false;
     put_text(t, r, p, &text);
     kino_status st = text.failed ? kino__fail_nomem(err)
-                                 : parse(kino__buffer_str(&text), p->id.own_pid, &config, err);
+                                 : parse(kino__buffer_str(&text), file_pid(p), &config, err);
     if (st == KINO_OK) {
         const char *url = config.url;
         const char *path = strncmp(url, "file://", 7) == 0 ? url + 7 : url;
@@ -221,7 +242,7 @@ static kino_status ask_all(kino__requests *requests, kino__request *r, const kin
         is_room = ADD_PID(&out->matched, p->id.pid);
         if (t->limit >= 0 && (int64_t)out->triggered.count >= t->limit)
             continue;
-        if (p->target) {
+        if (kino__requests_is_busy(p)) {
             is_room &= ADD_PID(&out->busy, p->id.pid);
         } else {
             KINO_TRY(ask(requests, r, t, p, &is_asked, err));
@@ -243,6 +264,13 @@ static kino_status check(const kino__trigger *t, kino_error *err)
     kino_status st = parse(t->text, 0, &config, err);
     if (st == KINO_OK)
         st = kino__config_check_request(&config, "request", err);
+    if (st == KINO_OK && config.has_start_time &&
+        config.start_time_ms - now_ms() > (int64_t)DAYS_AHEAD * 86400000)
+        st =
+            kino__fail(err, KINO_ARGUMENT,
+                       "a start more than %d days ahead: it is in milliseconds since 1970, and the "
+                       "process takes no other request until then",
+                       DAYS_AHEAD);
     if (st == KINO_OK && t->has_path && !config.wants_snapshot)
         st = kino__trace_path_check(kino__str_from(config.log_file), err);
     if (st == KINO_OK && !t->has_path && t->output.size)

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import signal
 import socket
 import struct
@@ -21,11 +22,15 @@ sys.path.insert(0, sys.argv[1])
 folder, name = sys.argv[2], sys.argv[3]
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 s.bind(f"{folder}/{name}")
-s.settimeout(20)
+s.settimeout(2)
 def ask(mask):
     pids = [os.getpid(), os.getppid()]
-    s.sendto(struct.pack("<Q32s", 24, b"req") + struct.pack("<iiq2i", mask, 2, 0, *pids), f"{folder}/dynolog")
-    return s.recv(65536)[40:]
+    while True:  # an answer that would come late is not sent: libkineto asks again, too
+        s.sendto(struct.pack("<Q32s", 24, b"req") + struct.pack("<iiq2i", mask, 2, 0, *pids), f"{folder}/dynolog")
+        try:
+            return s.recv(65536)[40:]
+        except TimeoutError:
+            pass
 for line in sys.stdin:
     print(ask(int(line)).hex(), flush=True)
 """
@@ -133,6 +138,23 @@ def test_dyno(report):
                 "PROFILE_REPORT_INPUT_SHAPES=false\nPROFILE_WITH_STACK=false\nPROFILE_WITH_FLOPS=false\n"
                 f"PROFILE_WITH_MODULES=false\nREQUEST_TRACE_ID=kino-{number}-[0-9]+\n", text), repr(text))
             report.equal("once only", client.poll(mask=3), b"")
+            again = json.loads(daemon.raw(request, "tcp"))
+            report.equal("delivered is not busy", (again["activityProfilersBusy"], again["activityProfilersTriggered"]),
+                         (0, [pid]))
+            report.equal("the next waits while it records", client.poll(mask=0), b"")
+            report.check("and is told when it is idle", b"REQUEST_TRACE_ID=kino-%d-" % again["request"] in client.poll())
+            later = request.replace(b"START_TIME=0", b"START_TIME=%d" % (time.time() * 1000 + 60000))
+            daemon.raw(later, "tcp")
+            report.check("one with a start", b"START_TIME" in client.poll())
+            report.equal("another", json.loads(daemon.raw(request, "tcp"))["activityProfilersTriggered"], [pid])
+            report.equal("which it would throw away before that start", client.poll(), b"")
+            far = json.loads(daemon.raw(request.replace(b"START_TIME=0", b"START_TIME=%d" % (time.time() * 1e6)), "tcp"))
+            report.equal("microseconds are refused", (far["processesMatched"], "7 days" in far["error"]), ([], True))
+            client.poll(job=-1)
+            whole = json.loads(daemon.raw(request.replace(b'"job_id": 0', b'"job_id": 18446744073709551615'), "tcp"))
+            report.equal("jobs have 64 bits", whole["processesMatched"], [pid])
+            beyond = json.loads(daemon.raw(request.replace(b'"job_id": 0', b'"job_id": 18446744073709551616'), "tcp"))
+            report.check("and no more", "status" in beyond, beyond)
             other = json.loads(daemon.raw(request.replace(b'"job_id": 0', b'"job_id": 3000000000'), "tcp"))
             report.equal("jobs are compared whole", other["processesMatched"], [])
         for body, what in ((b'{"fn":"getNothing"}', "an unknown function"), (b"[1]", "no object"), (b"{}", "no fn")):
@@ -187,8 +209,13 @@ def test_request(report):
         client.poll(0)
         time.sleep(0.6)
         report.check("an old file is not taken for the new one", "written" not in daemon.states(made["request"]))
+        later = trigger(daemon, warmup_ms=0)
         write(path, '{"traceEvents": [ ]}')
         report.equal("the new one is", d.until(lambda: "written" in daemon.states(made["request"])), True)
+        report.equal("the next waits meanwhile", daemon.states(later["request"]), ["queued"])
+        report.check("and is told", b"kino-%d-" % later["request"] in client.poll())
+        time.sleep(0.6)
+        report.equal("that file is not the next one's", daemon.states(later["request"]), ["delivered"])
 
 
 def test_kino_client(report):
@@ -278,7 +305,10 @@ def test_ends(report):
         report.equal("and not told", second.poll(), b"")
         states = {t["pid"]: t["state"] for t in daemon.request(made["request"])["targets"]}
         report.equal("states", states, {first.pid: "delivered", second.pid: "cancelled"})
+        more = daemon.call("trigger", pids=[first.pid], duration_ms=50, output=str(daemon.folder))
+        report.equal("one more is queued", daemon.states(more["request"]), ["queued"])
         first.kill()
+        report.equal("both end with it", d.until(lambda: "gone" in daemon.states(more["request"])), True)
         report.equal("dead is gone", d.until(lambda: "gone" in daemon.states(made["request"])), True)
         report.equal("and forgotten", d.until(lambda: [p["pid"] for p in daemon.processes()] == [second.pid]), True)
         report.equal("the whole has the worst state", daemon.request(made["request"])["state"], "gone")
@@ -297,6 +327,82 @@ def test_ends(report):
         report.check("it says why", "KINETO_USE_DAEMON" in daemon.call("trigger", all=True, duration_ms=5)["reason"])
 
 
+def test_own_folder(report):
+    """A process that may write to its own folder only is told to write there, unless somebody says otherwise."""
+    with d.Daemon() as daemon, tempfile.TemporaryDirectory(prefix="kinof") as folder:
+        child = Child(daemon, env={"KINETO_ONDEMAND_TRACE_DIR": folder + "/"})
+        child.poll()
+        made = daemon.call("trigger", pids=[child.pid], duration_ms=50)
+        report.equal("its folder", made["targets"][0]["path"], f"{folder}/kino_{made['request']}_{child.pid}.json")
+        report.check("it is told", f"ACTIVITIES_LOG_FILE={folder}/kino_{made['request']}.json\n".encode() in child.poll())
+        child.end()
+        child = Child(daemon, "dynoconfigclient-2", env={"KINETO_ONDEMAND_TRACE_DIR": "/tmp/a#b"})
+        child.poll()
+        made = daemon.call("trigger", pids=[child.pid], duration_ms=50)
+        report.equal("one that no request can name", os.path.dirname(made["targets"][0]["path"]), "/tmp")
+        child.end()
+
+
+def test_exec(report):
+    """Another program in the same process is shown as what it is now."""
+    with d.Daemon() as daemon:
+        text = (f"import os, socket, sys; s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); "
+                f"s.bind('{daemon.folder}/a'); s.sendto(bytes.fromhex('{d.poll(2, [1]).hex()}'), '{daemon.folder}/dynolog'); "
+                f"s.recv(99); os.read(0, 1); "
+                f"os.execv(sys.executable, [sys.executable, '-c', sys.argv[1], '.', '{daemon.folder}', 'b'])")
+        process = subprocess.Popen([sys.executable, "-c", text, CLIENT, "before"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE)
+        before = d.until(lambda: daemon.processes())[0]
+        report.check("before", "import os, socket, sys; s" in before["command"], before)
+        process.stdin.write(b"\n2\n")
+        process.stdin.flush()
+        d.until(lambda: daemon.processes()[0]["endpoints"] == 2)
+        after = daemon.processes()[0]
+        report.equal("the same process", after["pid"], before["pid"])
+        report.check("another command", "import os, socket, struct" in after["command"], after)
+        process.communicate(timeout=20)
+
+
+def test_groups(report):
+    """What a process may write to by one of its further groups, it may write to."""
+    if os.getuid() != 0:
+        print("not root: groups are not tested", file=sys.stderr)
+        return
+    with d.Daemon() as daemon, tempfile.TemporaryDirectory(prefix="kinog") as folder:
+        os.chown(folder, 0, 54321)
+        os.chmod(folder, 0o770)
+        for groups, state in (([54321], "queued"), ([54322], "refused")):
+            read, write = os.pipe()
+            child = os.fork()
+            if child == 0:
+                os.setgroups(groups)
+                os.setgid(54320)
+                os.setuid(54320)
+                d.Client(daemon).poll(pids=[os.getpid()])
+                os.write(write, b"x")
+                signal.pause()
+            os.read(read, 1)
+            made = daemon.call("trigger", pids=[child], duration_ms=50, output=f"{folder}/t.json")
+            report.equal(f"groups {groups}", [t["state"] for t in made["targets"]], [state])
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            os.close(read)
+            os.close(write)
+
+
+def test_descriptors(report):
+    """Processes do not take the descriptors that questions need."""
+    with d.Daemon() as daemon:
+        used = len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
+        resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, (used + 4, used + 4))
+        children = [Child(daemon, f"dynoconfigclient-{i}") for i in range(6)]
+        for child in children:
+            report.equal("answered", child.poll(), b"")
+        report.equal("all are there", d.until(lambda: {p["pid"] for p in daemon.processes()}), {c.pid for c in children})
+        for child in children:
+            child.end()
+
+
 def test_container(report):
     """In a pid namespace of its own a process calls itself 1, and sees other files: known by its real pid all the same."""
     within = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
@@ -304,7 +410,8 @@ def test_container(report):
         print("namespaces cannot be made: containers are not tested", file=sys.stderr)
         return
     with d.Daemon() as daemon, tempfile.TemporaryDirectory(dir="/tmp", prefix="kinoc") as folder:
-        child = Child(daemon, within=[*within, "sh", "-c", f'mount -t tmpfs none {folder} && "$@"; exit $?', "x"])
+        child = Child(daemon, within=[*within, "sh", "-c", f'mount -t tmpfs none {folder} && mkdir {folder}/real && '
+                                                     f'ln -s {folder}/real {folder}/link && "$@"; exit $?', "x"])
         shown = d.until(lambda: child.poll() == b"" and daemon.processes())
         pid = shown[0]["pid"]
         own = pathlib.Path(f"/proc/{pid}/status").read_text().split("NSpid:")[1].splitlines()[0].split()[-1]
@@ -319,6 +426,11 @@ def test_container(report):
         write(f"/proc/{pid}/root{path}", "{} ")
         report.equal("one that it sees is", d.until(lambda: "written" in daemon.states(made["request"])), True)
         report.equal("with its size", daemon.request(made["request"])["targets"][0]["bytes"], 3)
+        made = daemon.call("trigger", pids=[pid], duration_ms=50, output=f"{folder}/link/t.json")
+        report.equal("a link leads where it leads for the process", made["state"], "queued")
+        child.poll()
+        write(f"/proc/{pid}/root{folder}/real/t_{own}.json", "{}  ")
+        report.equal("to its file, too", d.until(lambda: "written" in daemon.states(made["request"])), True)
         child.end()
 
 
@@ -358,6 +470,12 @@ def test_settings(report):
             file.write_text(text)
             done = common.run("daemon", "--config", file, "--show-settings")
             report.check(f"refused: {text!r}", done.returncode == 1 and words in done.stderr.decode(), done.stderr)
+        pipe = pathlib.Path(folder, "pipe")
+        os.mkfifo(pipe)
+        done = subprocess.run([common.program(), "daemon", *d.Daemon(folder=folder).options, "--state", pipe],
+                              capture_output=True, timeout=20, check=False)
+        report.check("what is no file is not replaced", done.returncode == 1 and b"no plain file" in done.stderr
+                     and pipe.is_fifo(), done.stderr)
         file.write_text("log-level=info\n")
         with d.Daemon("--config", str(file)) as daemon:
             file.write_text("log-level=debug\nsocket=/tmp/else.sock\nsilence=90\n")
@@ -368,6 +486,7 @@ def test_settings(report):
             file.write_text("nonsense\n")
             daemon.process.send_signal(signal.SIGHUP)
             report.check("a bad file is refused", d.until(lambda: b"event=reload-refused" in daemon.text()), daemon.log)
+            report.equal("and not said to be loaded", daemon.text().count(b"event=reloaded"), 1)
             report.equal("and nothing happens", daemon.call("getStatus")["status"], 1)
             file.write_text("")
             second = subprocess.run([common.program(), "daemon", *daemon.options], capture_output=True, timeout=20,
@@ -410,8 +529,8 @@ def test_service(report):
 
 def main():
     report = common.Report()
-    for test in (test_fabric_bytes, test_contexts, test_dyno, test_request, test_kino_client, test_libkino, test_ends, test_container, test_restart,
-                 test_settings, test_service):
+    for test in (test_fabric_bytes, test_contexts, test_dyno, test_request, test_kino_client, test_libkino, test_ends,
+                 test_own_folder, test_exec, test_groups, test_descriptors, test_container, test_restart, test_settings, test_service):
         if len(sys.argv) < 2 or test.__name__ in sys.argv[1:]:
             test(report)
     return report.finish()

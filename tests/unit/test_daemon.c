@@ -339,6 +339,22 @@ TEST(a_process_that_is_idle_again_without_a_file_has_timed_out)
     tear_down(&s);
 }
 
+/* Somebody sets the clock: no request waits for longer or shorter. */
+TEST(requests_do_not_depend_on_the_time_of_day)
+{
+    scene s;
+    (void)set_up(&s, NULL);
+    kino__request *r = trigger(&s, "ACTIVITIES_DURATION_MSECS=5", 1);
+    r->created_ms -= 86400000;
+    kino__requests_look(&s.requests);
+    CHECK_EQ(r->targets.items[0]->state, KINO__TARGET_QUEUED);
+    r->created_ms += 2 * (int64_t)86400000;
+    r->made_ms -= r->timeout_ms + 1;
+    kino__requests_look(&s.requests);
+    CHECK_EQ(r->targets.items[0]->state, KINO__TARGET_TIMED_OUT);
+    tear_down(&s);
+}
+
 TEST(a_process_that_never_gets_busy_has_refused)
 {
     scene s;

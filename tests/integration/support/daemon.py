@@ -191,9 +191,12 @@ class Client:
 
     def poll(self, mask=2, job=0, pids=None):
         """Asks and gives back the text of the answer."""
-        self.send(poll(mask, pids or self.pids, job))
-        data, _ = self.receive()
-        return None if data is None else data[40:]
+        for _ in range(DEADLINE // 2):  # an answer that would come late is not sent: libkineto asks again, too
+            self.send(poll(mask, pids or self.pids, job))
+            data, _ = self.receive(2)
+            if data is not None:
+                return data[40:]
+        return None
 
     def is_quiet(self, seconds=0.15):
         return not select.select([self.socket], [], [], seconds)[0]
