@@ -250,9 +250,13 @@ def screen_of(daemon, keys, seconds=1.5):
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
     before = termios.tcgetattr(slave)
+    def begin():
+        common.hear_interrupts()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
     program = subprocess.Popen([common.program(), "status", "--top", "--socket", daemon.folder / "rpc.sock"], stdin=slave,
                                stdout=slave, stderr=slave, env=dict(os.environ, LC_ALL="C.UTF-8"), start_new_session=True,
-                               preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+                               preexec_fn=begin)
     data, end, is_typed = b"", time.monotonic() + seconds, False
     while program.poll() is None and time.monotonic() < end + d.DEADLINE:
         if select.select([master], [], [], 0.1)[0]:
@@ -307,6 +311,20 @@ def check_cost(report):
               file=sys.stderr)
 
 
+def check_pause(report, dcgm):
+    """dyno dcgm-pause and dcgm-resume, with a DCGM that has profiling counters."""
+    env = {"KINO_NVML_LIBRARY": "/nowhere", "KINO_ROCM_SMI_LIBRARY": "/nowhere", "KINO_DCGM_LIBRARY": str(dcgm)}
+    with d.Daemon("--metrics-interval", "0.2", "--metrics-address", "127.0.0.1:0", env=env) as daemon:
+        report.check("a GPU", d.until(lambda: any(name.startswith("kino_gpu_") for name, _ in scrape(daemon))), scrape(daemon))
+        pause = b'\n{\n    "fn": "dcgmProfPause",\n    "duration_s": %d\n}'
+        resume = b'{"fn":"dcgmProfResume"}'
+        report.equal("nothing to take back", daemon.raw(resume, "tcp"), b'{"status":false}')
+        report.equal("paused", d.until(lambda: daemon.raw(pause % 300, "tcp") == b'{"status":true}'), True)
+        report.equal("for no time", daemon.raw(pause % 0, "tcp"), b'{"status":false}')
+        report.equal("resumed", daemon.raw(resume, "tcp"), b'{"status":true}')
+        report.equal("once", daemon.raw(resume, "tcp"), b'{"status":false}')
+
+
 def main():
     report = common.Report()
     with tempfile.TemporaryDirectory() as folder:
@@ -326,6 +344,7 @@ def main():
             check_trace(report, daemon, folder)
             report.equal("the end", daemon.stop(signal.SIGTERM), 0)
         check_lines(report, folder / "lines")
+        check_pause(report, standin.build_library(folder, "dcgm.so", [standin.FOLDER / "dcgm/dcgm.c"]))
     check_cost(report)
     return report.finish()
 

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import urllib.request
@@ -52,6 +53,11 @@ class Report:
             print(f"FAIL {failure}")
         print(f"{self.passed} passed, {len(self.failures)} failed, {skipped} skipped")
         return 1 if self.failures else 0
+
+
+def hear_interrupts():
+    """For preexec_fn: tests may run in the background, whose programs do not hear Ctrl+C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def run(*arguments, timeout=60, env=None, **more):

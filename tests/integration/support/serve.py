@@ -30,18 +30,13 @@ class Answer:
         return self.json()["error"]["message"]
 
 
-def hear_interrupts():
-    """Also where the tests run in the background, whose programs do not hear Ctrl+C."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 class Server:
     """`with Server(folder, "--memory", "1MB") as server: server.get("runs")`"""
 
     def __init__(self, *arguments, port=0):
         self.process = subprocess.Popen([common.program(), "serve", "--port", str(port), *map(str, arguments)],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
-                                        preexec_fn=hear_interrupts)
+                                        preexec_fn=common.hear_interrupts)
         self.line = self._first_line()
         found = re.match(r"Kino is at http://(\[?[^\]/]+\]?):(\d+)/(\?token=(\S+))? \(Ctrl\+C ends it\)$", self.line)
         if not found:
