@@ -65,15 +65,14 @@ def test_fabric_bytes(report):
     with d.Daemon(abstract=is_free) as daemon:
         for is_abstract in ([True, False] if is_free else [False]):
             with d.Client(daemon, is_abstract) as client:
-                client.send(bytes.fromhex("1c00000000000000" "726571" + "00" * 29 + "02000000" "03000000"
-                                          "9210000000000000" "1b0a0000" "170a0000" "fd090000"))
-                data, sender = client.receive()
+                data, sender = client.ask(bytes.fromhex("1c00000000000000" "726571" + "00" * 29 + "02000000" "03000000"
+                                                        "9210000000000000" "1b0a0000" "170a0000" "fd090000"))
                 report.equal("nothing to do is forty bytes", data, bytes(8) + b"req" + bytes(29))
                 report.equal("from the daemon's own name", sender,
                              client.address if is_abstract else str(daemon.folder / "dynolog"))
-                client.send(bytes.fromhex("1000000000000000" "63747874" + "00" * 28 + "00000000" "1b0a0000"
-                                          "9210000000000000"))
-                report.equal("the first context counts one", client.receive()[0],
+                data, _ = client.ask(bytes.fromhex("1000000000000000" "63747874" + "00" * 28 + "00000000" "1b0a0000"
+                                                   "9210000000000000"))
+                report.equal("the first context counts one", data,
                              bytes.fromhex("0400000000000000" "63747874" + "00" * 28 + "01000000"))
                 report.check("nothing else comes", client.is_quiet())
         shown = daemon.processes()
@@ -89,8 +88,7 @@ def test_contexts(report):
         child.poll()
 
         def count(gpu, job):
-            client.send(d.context(gpu, 77, job))
-            return struct.unpack("<i", client.receive()[0][40:])[0]
+            return struct.unpack("<i", client.ask(d.context(gpu, 77, job))[0][40:])[0]
         report.equal("one process for a device", count(0, 5), 1)
         report.equal("the same again is the same", count(0, 5), 1)
         report.equal("another job counts apart", count(0, 6), 1)

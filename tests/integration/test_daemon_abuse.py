@@ -93,8 +93,7 @@ def test_senders(report, daemon, good):
 def test_link(report, daemon, good):
     """A link in place of a client's socket leads nowhere: another one gets nothing that is not his."""
     with d.Client(daemon, name="victim") as victim, d.Client(daemon, name="thief") as thief:
-        thief.send(d.poll(2, thief.pids))
-        report.check("the thief is answered at first", thief.receive()[0] == d.EMPTY)
+        report.check("the thief is answered at first", thief.ask(d.poll(2, thief.pids))[0] == d.EMPTY)
         path = daemon.folder / "thief"
         path.unlink()
         path.symlink_to(daemon.folder / "victim")
@@ -122,10 +121,8 @@ def test_datagrams(report, daemon, good):
                 ("event 2^32-1", d.report(2**32 - 1, 1)), ("a report of 5 KB", d.report(5, 1, 1, b"a" * 5000))):
             client.send(data)
             report.check(f"{what} is not answered", client.is_quiet(0.02))
-        client.send(d.poll(2, list(range(1, 1025))))
-        report.equal("1024 pids are", client.receive()[0], d.EMPTY)
-        client.send(d.poll(-1, client.pids))
-        report.equal("an odd mask, too", client.receive()[0], d.EMPTY)
+        report.equal("1024 pids are", client.ask(d.poll(2, list(range(1, 1025))))[0], d.EMPTY)
+        report.equal("an odd mask, too", client.ask(d.poll(-1, client.pids))[0], d.EMPTY)
         report.check("a line", has_line(daemon, b"event=bad-datagram", b"reason="))
     check_good(report, "datagrams", daemon, good)
 

@@ -189,14 +189,19 @@ class Client:
         except (TimeoutError, BlockingIOError):
             return None, None
 
+    def ask(self, data):
+        """The answer to a datagram and who sent it. One that would come late is not sent: libkineto asks again, too."""
+        for _ in range(DEADLINE // 2):
+            self.send(data)
+            answer, sender = self.receive(2)
+            if answer is not None:
+                return answer, sender
+        return None, None
+
     def poll(self, mask=2, job=0, pids=None):
         """Asks and gives back the text of the answer."""
-        for _ in range(DEADLINE // 2):  # an answer that would come late is not sent: libkineto asks again, too
-            self.send(poll(mask, pids or self.pids, job))
-            data, _ = self.receive(2)
-            if data is not None:
-                return data[40:]
-        return None
+        data, _ = self.ask(poll(mask, pids or self.pids, job))
+        return None if data is None else data[40:]
 
     def is_quiet(self, seconds=0.15):
         return not select.select([self.socket], [], [], seconds)[0]
