@@ -71,23 +71,30 @@ static kino_status write_all(int fd, const char *data, size_t size, kino_error *
     return KINO_OK;
 }
 
-/* Copies a stream to the spool file. The descriptor may be non-blocking: then poll waits for data,
- * and a pipe without any writer answers at once with the end of file. */
+/* Copies a stream to the spool file. The descriptor may be non-blocking: then poll waits for data.
+ * A pipe answers with the end of file while it has no writer: whoever started both at once
+ * (`producer > pipe & kino info pipe`) gets a moment for the writer to come. */
 static kino_status spool(int from, int to, const char *path, size_t *size, kino_error *err)
 {
-    enum { STEP = 1 << 18 };
+    enum { STEP = 1 << 18, WRITER_COMES_MS = 2000 };
+    bool has_waited = false;
     char *buffer = malloc(STEP);
     if (!buffer)
         return kino__fail_nomem(err);
     kino_status st = KINO_OK;
     for (;;) {
+        struct pollfd wait = {.fd = from, .events = POLLIN};
         ssize_t n = read(from, buffer, STEP);
-        if (n == 0)
+        if (n == 0 && (*size || has_waited))
             break;
+        if (n == 0) {
+            has_waited = true;
+            (void)poll(&wait, 1, WRITER_COMES_MS); /* at once where a writer came and went */
+            continue;
+        }
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN) {
-            struct pollfd wait = {.fd = from, .events = POLLIN};
             (void)poll(&wait, 1, -1);
             continue;
         }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Corrupt, hostile and impossible inputs: no crash, no hang, bounded memory, and a message that names the file when it fails."""
 import concurrent.futures
+import fcntl
 import gzip
 import os
 import pathlib
@@ -10,11 +11,13 @@ import stat
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
+import time
 
 from support import common
 
-TIMEOUT = 20
+TIMEOUT = 60
 MEMORY = 300 << 20  # beside the bytes of the file itself, which are mapped
 CORRUPTIONS = 200
 SQL = "SELECT count(*), max(ts), count(args), max(length(args)) FROM event"
@@ -180,17 +183,25 @@ def check_pipes(report, folder, trace):
     os.mkfifo(fifo)
     check(report, "a pipe that nobody writes to", fifo, codes=(1,), file_bytes=0)
 
-    def feed():
-        try:
-            with open(fifo, "wb") as file:
-                file.write(trace)
-        except BrokenPipeError:
-            pass
+    def feed(descriptor):
+        while descriptor is None:  # comes after the reader
+            try:
+                descriptor = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+                os.set_blocking(descriptor, True)
+            except OSError:  # ENXIO: no reader yet
+                time.sleep(0.01)
+        with open(descriptor, "wb") as file:
+            file.write(trace)
+            file.flush()
+            while int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)), sys.byteorder):
+                time.sleep(0.01)  # whoever closes before it has been read takes it along
 
-    writer = threading.Thread(target=feed, daemon=True)
-    writer.start()
-    check(report, "a pipe with a writer", fifo, codes=(0,), file_bytes=len(trace))
-    writer.join(TIMEOUT)
+    early = os.open(fifo, os.O_RDWR)  # never waits for the other side
+    for what, descriptor in (("a pipe with a writer", early), ("a pipe whose writer comes late", None)):
+        writer = threading.Thread(target=feed, args=(descriptor,), daemon=True)
+        writer.start()
+        check(report, what, fifo, codes=(0,), file_bytes=len(trace))
+        writer.join(TIMEOUT)
     path = folder / "stdin.json"
     path.write_bytes(trace)
     with open(path, "rb") as file:

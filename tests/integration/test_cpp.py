@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LIBRARIES = pathlib.Path(os.environ.get("KINO") or ROOT / "build/dev/kino").absolute().parent
+LIBRARIES = pathlib.Path(os.environ.get("KINO") or ROOT / "build/release/kino").absolute().parent
 FLAGS = ["-std=c++17", "-fno-exceptions", "-fno-rtti", "-O1", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion",
          "-Wundef", "-Werror", "-pthread"]
 

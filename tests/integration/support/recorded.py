@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-KINO = os.environ.get("KINO") or str(ROOT / "build/dev/kino")
+KINO = os.environ.get("KINO") or str(ROOT / "build/release/kino")
 LIBRARIES = pathlib.Path(KINO).absolute().parent
 SOURCES = ROOT / "tests/integration/recorder"
 
