@@ -26,6 +26,11 @@ target_compile_definitions(kino_settings INTERFACE _GNU_SOURCE "KINO_VERSION=\"$
 set(warnings -Wall -Wextra -Wshadow -Wconversion -Wvla -Wundef)
 set(c_warnings -Wstrict-prototypes -Wmissing-prototypes)
 target_compile_options(kino_settings INTERFACE ${warnings} $<$<COMPILE_LANGUAGE:C>:${c_warnings}>)
+if(NOT KINO_SANITIZE)
+    # Times come from files, and nobody promises that they are sane: sums of nonsense are nonsense, not undefined.
+    # The sanitizers' tests go without it, so that an overflow of sane numbers is found.
+    target_compile_options(kino_settings INTERFACE -fwrapv)
+endif()
 if(KINO_WERROR)
     target_compile_options(kino_settings INTERFACE -Werror)
 endif()

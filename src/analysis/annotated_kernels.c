@@ -438,8 +438,8 @@ static void pack(kino__pack *pack, void *value)
     kino__pack_pool(pack, &p->texts);
     KINO__PACK_VEC(pack, &p->rows, pack_row);
     kino__pack_int(pack, &p->origin);
-    kino__pack_int(pack, &p->traces);
-    kino__pack_int(pack, &p->without);
+    kino__pack_tally(pack, &p->traces);
+    kino__pack_tally(pack, &p->without);
     kino__pack_bool(pack, &p->knows_annotations);
     kino__pack_bool(pack, &p->is_cut);
 }

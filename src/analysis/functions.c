@@ -364,8 +364,8 @@ static void pack(kino__pack *pack, void *value)
     kino__pack_pool(pack, &p->texts);
     pack_places(pack, p, &p->lines);
     pack_places(pack, p, &p->waits);
-    kino__pack_int(pack, &p->traces);
-    kino__pack_int(pack, &p->without);
+    kino__pack_tally(pack, &p->traces);
+    kino__pack_tally(pack, &p->without);
 }
 
 /* -- the answer -- */

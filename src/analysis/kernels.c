@@ -387,8 +387,8 @@ static void pack(kino__pack *pack, void *value)
     partial *p = value;
     kino__pack_pool(pack, &p->texts);
     KINO__PACK_VEC(pack, &p->rows, pack_row);
-    kino__pack_int(pack, &p->traces);
-    kino__pack_int(pack, &p->without_kernels);
+    kino__pack_tally(pack, &p->traces);
+    kino__pack_tally(pack, &p->without_kernels);
 }
 
 /* -- the answer -- */

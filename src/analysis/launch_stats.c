@@ -277,8 +277,8 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         bool is_next = at < p->rows.count && p->rows.items[at].rank == p->ranks.items[i];
         while (is_next && at < p->rows.count && p->rows.items[at].launch_event >> 32 == trace)
             at++;
-        add_summary(a, kino__analysis_table(result, 1), p->ranks.items[i], p->rows.items + first,
-                    at - first);
+        const launch *rows = at > first ? &p->rows.items[first] : NULL;
+        add_summary(a, kino__analysis_table(result, 1), p->ranks.items[i], rows, at - first);
     }
     kino__note_cut(result, p->is_cut);
     return KINO_OK;

@@ -244,7 +244,7 @@ static void pack(kino__pack *pack, void *value)
     partial *p = value;
     kino__module_partial_pack(pack, &p->modules);
     KINO__PACK_VEC(pack, &p->actions, pack_action);
-    kino__pack_int(pack, &p->traces);
+    kino__pack_tally(pack, &p->traces);
     kino__pack_int(pack, &p->lightning);
     kino__pack_int(pack, &p->crossing);
     for (size_t i = 0; i < p->actions.count; i++)

@@ -190,7 +190,7 @@ static void pack(kino__pack *pack, void *value)
     KINO__PACK_VEC(pack, &p->samples, pack_sample);
     KINO__PACK_VEC(pack, &p->peaks, pack_peak);
     KINO__PACK_VEC(pack, &p->devices, kino__pack_u32);
-    kino__pack_int(pack, &p->traces);
+    kino__pack_tally(pack, &p->traces);
     kino__pack_int(pack, &p->records);
     kino__pack_int(pack, &p->addressed);
     kino__pack_int(pack, &p->measured);

@@ -82,7 +82,7 @@ void kino__pack_name_sums(kino__pack *pack, kino__name_sums *s)
 {
     kino__pack_pool(pack, &s->names);
     KINO__PACK_VEC(pack, &s->rows, pack_sum);
-    kino__pack_int(pack, &s->traces);
+    kino__pack_tally(pack, &s->traces);
 }
 
 /* -- folding */

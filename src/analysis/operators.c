@@ -275,10 +275,10 @@ static void pack(kino__pack *pack, void *value)
     kino__pack_pool(pack, &p->texts);
     KINO__PACK_VEC(pack, &p->rows, pack_row);
     KINO__PACK_VEC(pack, &p->stacks, pack_row);
-    kino__pack_int(pack, &p->traces);
-    kino__pack_int(pack, &p->without_operators);
-    kino__pack_int(pack, &p->without_device);
-    kino__pack_int(pack, &p->without_shapes);
+    kino__pack_tally(pack, &p->traces);
+    kino__pack_tally(pack, &p->without_operators);
+    kino__pack_tally(pack, &p->without_device);
+    kino__pack_tally(pack, &p->without_shapes);
 }
 
 /* -- the answer -- */

@@ -54,6 +54,13 @@ void kino__pack_int(kino__pack *pack, int64_t *value)
         *value = (int64_t)(zigzag >> 1 ^ (zigzag & 1 ? UINT64_MAX : 0));
 }
 
+void kino__pack_tally(kino__pack *pack, int64_t *value)
+{
+    uint32_t tally = (uint32_t)*value;
+    kino__pack_u32(pack, &tally);
+    *value = tally;
+}
+
 void kino__pack_u32(kino__pack *pack, uint32_t *value)
 {
     uint64_t wide = *value;

@@ -30,6 +30,8 @@ typedef struct kino__pack {
 } kino__pack;
 
 void kino__pack_int(kino__pack *pack, int64_t *value);
+/* How many traces: not negative, and sums of them have room. */
+void kino__pack_tally(kino__pack *pack, int64_t *value);
 void kino__pack_u64(kino__pack *pack, uint64_t *value);
 void kino__pack_u32(kino__pack *pack, uint32_t *value);
 void kino__pack_bool(kino__pack *pack, bool *value);

@@ -260,8 +260,8 @@ static void pack(kino__pack *pack, void *value)
     partial *p = value;
     kino__pack_pool(pack, &p->names);
     KINO__PACK_VEC(pack, &p->nodes, pack_node);
-    kino__pack_int(pack, &p->traces);
-    kino__pack_int(pack, &p->without);
+    kino__pack_tally(pack, &p->traces);
+    kino__pack_tally(pack, &p->without);
     if (!pack->out)
         check_nodes(pack, p);
 }

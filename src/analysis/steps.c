@@ -147,7 +147,7 @@ static void pack(kino__pack *pack, void *value)
 {
     partial *p = value;
     KINO__PACK_VEC(pack, &p->rows, pack_row);
-    kino__pack_int(pack, &p->traces);
+    kino__pack_tally(pack, &p->traces);
     kino__pack_int(pack, &p->origin);
     kino__pack_bool(pack, &p->is_cut);
 }
