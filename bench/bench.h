@@ -74,6 +74,13 @@ static inline double bench_wall(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+/* The best of several measurements; 0: there is none yet. */
+static inline void bench_keep_best(double *best, double value)
+{
+    if (*best == 0 || value < *best)
+        *best = value;
+}
+
 static inline double bench_cpu(void)
 {
     struct rusage usage;

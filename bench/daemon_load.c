@@ -27,7 +27,13 @@
 
 #include "bench.h"
 
-enum { CLASSES = 4096, CLASS_US = 4, PROCESSES_MAX = 2000, ENDPOINTS_MAX = 1000 };
+enum {
+    CLASSES = 4096,
+    CLASS_US = 4,
+    PROCESSES_MAX = 2000,
+    ENDPOINTS_MAX = 1000,
+    REPLY_CLASSES = 32
+};
 
 typedef struct options {
     const char *kino;
@@ -152,29 +158,58 @@ static uint64_t status_kb(pid_t pid, const char *name)
     return bench_status_field(text, name) / 1024;
 }
 
-/* A number of the daemon's own statistics; 0: it does not say. */
-static unsigned long statistic(const char *name)
+/* What the daemon counts, as it answers: JSON. */
+typedef struct statistics {
+    char text[4096];
+} statistics;
+
+static void ask_statistics(statistics *out)
 {
     static const char question[] = "{\"fn\":\"getStatistics\"}";
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    char answer[4096], key[64];
     uint32_t size = sizeof question - 1;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     snprintf(address.sun_path, sizeof address.sun_path, "%s/rpc.sock", folder);
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0 ||
+        send(fd, &size, 4, MSG_NOSIGNAL) != 4 ||
+        send(fd, question, size, MSG_NOSIGNAL) != (ssize_t)size ||
+        recv(fd, &size, 4, MSG_WAITALL) != 4 || size >= sizeof out->text ||
+        recv(fd, out->text, size, MSG_WAITALL) != (ssize_t)size)
         bench_die("cannot ask", address.sun_path);
-    if (send(fd, &size, 4, MSG_NOSIGNAL) != 4 ||
-        send(fd, question, size, MSG_NOSIGNAL) != (ssize_t)size)
-        bench_die("cannot ask", address.sun_path);
-    size_t got = 0;
-    for (ssize_t part; got < sizeof answer - 1 &&
-                       (part = recv(fd, answer + got, sizeof answer - 1 - got, 0)) > 0;)
-        got += (size_t)part;
+    out->text[size] = 0;
     close(fd);
-    answer[got] = 0;
+}
+
+static const char *find_statistic(const statistics *all, const char *name)
+{
+    char key[64];
     snprintf(key, sizeof key, "\"%s\":", name);
-    const char *at = got > 4 ? strstr(answer + 4, key) : NULL;
-    return at ? strtoul(at + strlen(key), NULL, 10) : 0;
+    const char *at = strstr(all->text, key);
+    if (!at)
+        bench_die("the daemon does not count", name);
+    return at + strlen(key);
+}
+
+/* The time in us that this part of the answers between two moments did not exceed: a power of two.
+ */
+static unsigned long reply_us(const statistics *before, const statistics *after, double part)
+{
+    const char *at[2] = {find_statistic(before, "replies_below_us"),
+                         find_statistic(after, "replies_below_us")};
+    uint64_t counts[REPLY_CLASSES], all = 0, sum = 0;
+    for (size_t i = 0; i < REPLY_CLASSES; i++) {
+        uint64_t count[2];
+        for (int k = 0; k < 2; k++) {
+            char *end;
+            count[k] = strtoull(at[k] + 1, &end, 10); /* behind "[" or "," */
+            at[k] = end;
+        }
+        all += counts[i] = count[1] - count[0];
+    }
+    for (size_t i = 0; i < REPLY_CLASSES; i++)
+        if ((double)(sum += counts[i]) >= (double)all * part)
+            return 1ul << i;
+    return 0;
 }
 
 /* ---- a process with endpoints ---------------------------------------------------------------- */
@@ -321,22 +356,27 @@ int main(int argc, char **argv)
         if (children[i] == 0)
             run_process(&o, s, i);
     }
+    static statistics before, after;
     sleep_s(o.interval_ms * 1.2e-3 + 1); /* all are registered */
+    ask_statistics(&before);
     cpu = cpu_ns(daemon);
     start = bench_wall();
     __atomic_store_n(&s->is_measuring, 1, __ATOMIC_RELAXED);
     sleep_s(o.seconds);
     __atomic_store_n(&s->is_measuring, 0, __ATOMIC_RELAXED);
     double busy = (double)(cpu_ns(daemon) - cpu) * 1e-7 / (bench_wall() - start);
+    ask_statistics(&after);
     printf(
         "{\"idle_cpu_percent\": %.3f, \"idle_anon_kb\": %llu, \"idle_rss_kb\": %llu, "
         "\"endpoints\": %lu, \"processes\": %lu, \"polls\": %llu, \"lost\": %llu, "
         "\"cpu_percent\": %.3f, \"anon_kb\": %llu, \"reply_p50_us\": %lu, \"reply_p99_us\": %lu, "
         "\"trip_p50_us\": %u, \"trip_p99_us\": %u}\n",
-        idle, (unsigned long long)idle_anon, (unsigned long long)idle_rss, statistic("endpoints"),
-        statistic("processes"), (unsigned long long)s->polls, (unsigned long long)s->lost, busy,
-        (unsigned long long)status_kb(daemon, "\nRssAnon:"), statistic("reply_p50_us"),
-        statistic("reply_p99_us"), percentile_us(s, 0.5), percentile_us(s, 0.99));
+        idle, (unsigned long long)idle_anon, (unsigned long long)idle_rss,
+        strtoul(find_statistic(&after, "endpoints"), NULL, 10),
+        strtoul(find_statistic(&after, "processes"), NULL, 10), (unsigned long long)s->polls,
+        (unsigned long long)s->lost, busy, (unsigned long long)status_kb(daemon, "\nRssAnon:"),
+        reply_us(&before, &after, 0.5), reply_us(&before, &after, 0.99), percentile_us(s, 0.5),
+        percentile_us(s, 0.99));
     for (unsigned i = 0; i < o.processes; i++)
         kill(children[i], SIGKILL);
     kill(daemon, SIGTERM);

@@ -7,31 +7,11 @@
  * Each round measures everything once, in turn, so that a slow moment of the machine meets all of
  * them; the best round of each counts, and the best of several files. Prints one line of JSON: ns,
  * and ratios within this run. */
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
 
-#include <kino/kino.h>
+#include "record_pair.h"
 
-enum {
-    PAIRS = 100000,
-    ROUNDS = 15,
-    ROUNDS_MAX = 1000,
-    EXPORT_PAIRS = 1500000,
-    EXPORTS = 5,
-};
-
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
+enum { EXPORT_PAIRS = 1500000, EXPORTS = 5 };
 
 static __attribute__((noreturn)) void die(const char *what, const char *why)
 {
@@ -60,48 +40,24 @@ static void stop(void)
 
 /* -- what is measured: seconds for `PAIRS` times */
 
-#define KEEP(value) __asm__ volatile("" : : "r"(value) : "memory")
-
-static double two_clocks(void)
-{
-    double begin = now_s();
-    for (int i = 0; i < PAIRS; i++) {
-        uint64_t a = kino_impl_v1_ticks();
-        KEEP(a);
-        uint64_t b = kino_impl_v1_ticks();
-        KEEP(b);
-    }
-    return now_s() - begin;
-}
-
-static double pairs(void)
-{
-    double begin = now_s();
-    for (int i = 0; i < PAIRS; i++) {
-        KINO_ZONE("pair");
-        KEEP(i);
-    }
-    return now_s() - begin;
-}
-
 static double pairs_with_arguments(void)
 {
-    double begin = now_s();
+    double begin = bench_wall();
     for (int i = 0; i < PAIRS; i++) {
         KINO_ZONE_NAMED(zone, "arguments", "cpu_op");
         KINO_ARG_INT(zone, "first", i);
         KINO_ARG_INT(zone, "second", i + 1);
         KINO_ARG_INT(zone, "third", i + 2);
     }
-    return now_s() - begin;
+    return bench_wall() - begin;
 }
 
 static double empty_loop(void)
 {
-    double begin = now_s();
+    double begin = bench_wall();
     for (int i = 0; i < PAIRS; i++)
         KEEP(i);
-    return now_s() - begin;
+    return bench_wall() - begin;
 }
 
 /* -- two threads at once */
@@ -140,16 +96,10 @@ static double pairs_on_two_threads(void)
 static double save_s(const char *path)
 {
     kino_error error = {0};
-    double begin = now_s();
+    double begin = bench_wall();
     if (kino_save(path, &error) != KINO_OK)
         die("cannot save", error.message);
-    return now_s() - begin;
-}
-
-static void keep_best(double *best, double seconds)
-{
-    if (*best == 0 || seconds < *best)
-        *best = seconds;
+    return bench_wall() - begin;
 }
 
 /* Into a file in memory; *making: JSON without the file, as fast as the bytes are made. */
@@ -162,16 +112,16 @@ static double export_mb_per_s(const char *suffix, double *mb, double *stop_ms, d
     for (int i = 0; i < EXPORT_PAIRS; i++) {
         KINO_ZONE("aten::some_operator");
     }
-    double begin = now_s();
+    double begin = bench_wall();
     stop();
-    *stop_ms = (now_s() - begin) * 1e3;
+    *stop_ms = (bench_wall() - begin) * 1e3;
     double file = 0, nothing = 0;
     struct stat info;
     for (int i = 0; i < EXPORTS; i++) {
-        keep_best(&file, save_s(path));
+        bench_keep_best(&file, save_s(path));
         if (stat(path, &info) != 0 || unlink(path) != 0)
             die("no file", path);
-        keep_best(&nothing, save_s("/dev/null"));
+        bench_keep_best(&nothing, save_s("/dev/null"));
     }
     *mb = (double)info.st_size / 1e6;
     *making = *mb / nothing;
@@ -183,20 +133,17 @@ static double export_mb_per_s(const char *suffix, double *mb, double *stop_ms, d
 
 int main(int argc, char **argv)
 {
-    int rounds =
-        argc == 3 && strcmp(argv[1], "--rounds") == 0 ? (int)strtol(argv[2], NULL, 10) : ROUNDS;
-    if (rounds < 1 || rounds > ROUNDS_MAX)
-        die("rounds", "1 to 1000");
+    int rounds = parse_rounds(argc, argv);
     double clocks = 0, one = 0, two = 0, arguments = 0, disabled = 0, empty = 0;
     for (int i = 0; i < rounds; i++) {
-        keep_best(&empty, empty_loop());
-        keep_best(&disabled, pairs());
+        bench_keep_best(&empty, empty_loop());
+        bench_keep_best(&disabled, pairs());
         start(64 << 20);
         KINO_INSTANT("warm");
-        keep_best(&clocks, two_clocks());
-        keep_best(&one, pairs());
-        keep_best(&arguments, pairs_with_arguments());
-        keep_best(&two, pairs_on_two_threads());
+        bench_keep_best(&clocks, two_clocks());
+        bench_keep_best(&one, pairs());
+        bench_keep_best(&arguments, pairs_with_arguments());
+        bench_keep_best(&two, pairs_on_two_threads());
         stop();
     }
     double json_mb, kino_mb, stop_ms, making;

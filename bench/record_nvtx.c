@@ -7,12 +7,10 @@
  * Texts are given each time, as most programs do; a registered string is measured, too. Each round
  * measures all; the best round of each counts, the ratio is of the best. */
 #include <dlfcn.h>
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
 
 #include <kino/kino.h>
 
+#include "bench.h"
 #include "inject/nvtx_abi.h"
 
 enum { ROUNDS = 30, PAIRS = 20000, SLOTS = 16 };
@@ -45,32 +43,30 @@ static bool attach(const char *path)
     return entry && entry(get_table) && core[9] && core[11] && core[8];
 }
 
-static double now_ns(void)
+static double ns_of_one(double seconds)
 {
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+    return seconds * 1e9 / PAIRS;
 }
 
 static double zones(void)
 {
-    double begin = now_ns();
+    double begin = bench_wall();
     for (int i = 0; i < PAIRS; i++) {
         KINO_ZONE("a range like many");
     }
-    return (now_ns() - begin) / PAIRS;
+    return ns_of_one(bench_wall() - begin);
 }
 
 static double texts(void)
 {
     int (*push)(const char *) = (int (*)(const char *))core[9];
     int (*pop)(void) = (int (*)(void))core[11];
-    double begin = now_ns();
+    double begin = bench_wall();
     for (int i = 0; i < PAIRS; i++) {
         (void)push("a range like many");
         (void)pop();
     }
-    return (now_ns() - begin) / PAIRS;
+    return ns_of_one(bench_wall() - begin);
 }
 
 static double registered(const void *name)
@@ -80,18 +76,12 @@ static double registered(const void *name)
     kino__nvtx_attributes a = {
         .version = 3, .size = sizeof a, .message_type = KINO__NVTX_MESSAGE_REGISTERED};
     a.message.registered = name;
-    double begin = now_ns();
+    double begin = bench_wall();
     for (int i = 0; i < PAIRS; i++) {
         (void)push(&a);
         (void)pop();
     }
-    return (now_ns() - begin) / PAIRS;
-}
-
-static void keep_least(double *least, double value)
-{
-    if (*least == 0 || value < *least)
-        *least = value;
+    return ns_of_one(bench_wall() - begin);
 }
 
 /* Session by session, so that no buffer is ever full. */
@@ -107,9 +97,9 @@ static int measure(const void *name, double *zone, double *text, double *handle)
         }
         (void)texts(); /* the thread has its segment, the name is known */
         (void)zones();
-        keep_least(zone, zones());
-        keep_least(text, texts());
-        keep_least(handle, registered(name));
+        bench_keep_best(zone, zones());
+        bench_keep_best(text, texts());
+        bench_keep_best(handle, registered(name));
         kino_discard();
     }
     return 0;
@@ -128,7 +118,7 @@ int main(int argc, char **argv)
         (const void *(*)(const void *, const char *))core2[10];
     const void *name = add(NULL, "a registered range");
     for (int i = 0; i < ROUNDS; i++)
-        keep_least(&off, texts());
+        bench_keep_best(&off, texts());
     if (measure(name, &zone, &text, &handle))
         return 1;
     printf("{\"pair_ns\": %.2f, \"nvtx_ns\": %.2f, \"registered_ns\": %.2f, \"off_ns\": %.2f, "

@@ -7,14 +7,9 @@
  * Memory is RssAnon + RssShmem + RssFile above what it was before the session, looked at every
  * 20 ms. Prints one line of JSON. Exit code 1 when it was more than the budget and 2 MiB (names,
  * the recorder's own thread), or when the second half of the time needed more than the first. */
-#include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
 #include <kino/kino.h>
+
+#include "bench.h"
 
 enum {
     THREADS_MAX = 64,
@@ -65,12 +60,6 @@ static void *write_a_few(void *context)
 
 /* -- memory */
 
-static uint64_t field(const char *status, const char *name)
-{
-    const char *at = strstr(status, name);
-    return at ? strtoull(at + strlen(name), NULL, 10) * 1024 : 0;
-}
-
 static uint64_t memory_now(void)
 {
     char status[4096];
@@ -81,14 +70,8 @@ static uint64_t memory_now(void)
     if (!size)
         die("cannot read /proc/self/status", "");
     status[size] = 0;
-    return field(status, "\nRssAnon:") + field(status, "\nRssShmem:") + field(status, "\nRssFile:");
-}
-
-static double now_s(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+    return bench_status_field(status, "\nRssAnon:") + bench_status_field(status, "\nRssShmem:") +
+           bench_status_field(status, "\nRssFile:");
 }
 
 /* -- the run */
@@ -141,8 +124,8 @@ static uint64_t watch(const settings *s, uint64_t *first, uint64_t *second)
 {
     const struct timespec pause = {0, LOOK_MS * 1000000};
     uint64_t spans = 0;
-    double begin = now_s(), passed = 0;
-    for (; passed < s->seconds; passed = now_s() - begin) {
+    double begin = bench_wall(), passed = 0;
+    for (; passed < s->seconds; passed = bench_wall() - begin) {
         pthread_t guest;
         if (pthread_create(&guest, NULL, write_a_few, NULL) != 0)
             die("no thread", "");
@@ -168,7 +151,7 @@ int main(int argc, char **argv)
     (void)write_a_few(NULL);
     uint64_t before = memory_now(), first = 0, second = 0;
     record(&s);
-    double begin = now_s();
+    double begin = bench_wall();
     pthread_barrier_wait(&begin_together);
     uint64_t spans = watch(&s, &first, &second);
     __atomic_store_n(&is_over, true, __ATOMIC_RELAXED);
@@ -176,7 +159,7 @@ int main(int argc, char **argv)
         pthread_join(writers[i].thread, NULL);
         spans += writers[i].spans;
     }
-    double seconds = now_s() - begin;
+    double seconds = bench_wall() - begin;
     kino_error error = {0};
     kino_session_state state = {.size = sizeof state};
     if (kino_stop(&error) != KINO_OK || (s.save && kino_save(s.save, &error) != KINO_OK))

@@ -51,12 +51,6 @@ static inline bool kino__call_graph_has(const kino__call_graph *g, uint32_t at)
     return g->parent[at] != KINO__CALL_NONE;
 }
 
-/* Is it device work below a launch? */
-static inline bool kino__call_graph_is_kernel(const kino__call_graph *g, uint32_t at)
-{
-    return kino__call_graph_has(g, at) && g->height[at] == 0;
-}
-
 /* NULL when memory is out. Any thread. */
 const kino__call_graph *kino__call_graph_of(const kino__trace *trace, kino__frame_mode mode,
                                             bool has_last_step, kino__pool *pool);

@@ -313,8 +313,8 @@ static bool add_work(device *d, uint32_t at)
     return ok;
 }
 
-/* Is the row a record of synchronisation? HTA knows those of CUDA, and takes what has their name but
- * another category for work. */
+/* Is the row a record of synchronisation? HTA knows those of CUDA, and takes what has their name
+ * but another category for work. */
 static bool is_sync_record(const kino__critical *c, uint32_t at)
 {
     uint16_t category = c->f->trace->category[c->f->row[at]];

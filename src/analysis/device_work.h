@@ -8,8 +8,9 @@
 typedef struct kino__device_work {
     uint32_t *rows; /* positions of the device rows: by ts, then frame order */
     size_t count;
-    /* Time covered, in units of the frame: by all of them, and by those of a type. As
-     * kino__frame_union makes it. */
+    /* Time covered, in units of the frame: by all of them, and by those of a type. HTA's unions:
+     * intervals that touch merge; a zero-length one counts as an interval of its own, a negative
+     * one is kept as it is. */
     kino__intervals all, of_type[KINO__KERNEL_TYPES];
 } kino__device_work;
 

@@ -322,25 +322,6 @@ uint32_t *kino__frame_by_ts(const kino__frame *f, const uint32_t *positions, siz
     return sorted;
 }
 
-bool kino__frame_union(const kino__frame *f, const uint32_t *positions, size_t count,
-                       kino__intervals *out)
-{
-    uint32_t *sorted = kino__frame_by_ts(f, positions, count);
-    bool ok = sorted && kino__vec_reserve(out, count + 1);
-    int64_t latest = INT64_MIN;
-    out->count = 0;
-    for (size_t i = 0; ok && i < count; i++) {
-        int64_t start = f->ts[sorted[i]], end = kino__frame_end(f, sorted[i]);
-        if (out->count == 0 || start > latest)
-            out->items[out->count++] = (kino__interval){start, end};
-        else if (end > out->items[out->count - 1].end)
-            out->items[out->count - 1].end = end;
-        latest = end > latest ? end : latest;
-    }
-    free(sorted);
-    return ok;
-}
-
 void kino__note_cut(kino_result *result, bool is_cut)
 {
     if (is_cut)

@@ -120,11 +120,6 @@ void kino__note_cut(kino_result *result, bool is_cut);
 /* Positions of a stable sort by ts; the caller frees it, NULL when memory is out. */
 uint32_t *kino__frame_by_ts(const kino__frame *f, const uint32_t *positions, size_t count);
 
-/* HTA's unions: intervals that touch merge; a zero-length one counts as an interval of its own, a
- * negative one is kept as it is. From positions in any order. */
-KINO_NODISCARD bool kino__frame_union(const kino__frame *f, const uint32_t *positions, size_t count,
-                                      kino__intervals *out);
-
 /* "Memcpy DtoH", "Memset", "Memcpy Unknown". */
 kino_str kino__memory_kind(kino_str name);
 

@@ -1,4 +1,5 @@
-/* name_rule.h - how the tables of names (kernel_types.def, host_names.def, launches.def) compare. */
+/* name_rule.h - how the tables of names (kernel_types.def, host_names.def, launches.def) compare.
+ * */
 #ifndef KINO__ANALYSIS_NAME_RULE_H
 #define KINO__ANALYSIS_NAME_RULE_H
 

@@ -60,8 +60,8 @@ typedef KINO__VEC(kino__folded) kino__folded_rows;
 KINO_NODISCARD bool kino__name_sums_fold(kino__name_sums *s, const kino__fold *how,
                                          kino__folded_rows *out);
 
-/* The two halves of a row as both tables have it: rank, name, sum, max, min, stddev, mean; and count,
- * names, event_max, event_min, event_stddev, event_mean. */
+/* The two halves of a row as both tables have it: rank, name, sum, max, min, stddev, mean; and
+ * count, names, event_max, event_min, event_stddev, event_mean. */
 void kino__folded_add_sums(kino__table *table, const kino__folded *r, bool is_compat);
 void kino__folded_add_events(kino__table *table, const kino__folded *r);
 

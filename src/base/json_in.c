@@ -362,15 +362,21 @@ bool kino__json_in_get_text(const kino__json_in *object, const char *key, kino_s
     return member != NULL;
 }
 
+int64_t kino__json_in_int(const kino__json_in *object, const char *key)
+{
+    int64_t value = KINO_NO_INT;
+    (void)kino__json_in_get_int(object, key, &value);
+    return value;
+}
+
+const char *kino__json_in_string(const kino__json_in *object, const char *key)
+{
+    kino_str text;
+    return kino__json_in_get_text(object, key, &text) ? text.data : NULL;
+}
+
 const kino__json_in *kino__json_in_get_array(const kino__json_in *object, const char *key)
 {
     const kino__json_in *member = member_of_kind(object, key, KINO__JSON_IN_ARRAY);
     return member ? member->first : NULL;
-}
-
-const char *kino__json_in_kind_name(kino__json_in_kind kind)
-{
-    static const char *const names[] = {"null",     "true or false", "a number",
-                                        "a string", "an array",      "an object"};
-    return names[kind];
 }

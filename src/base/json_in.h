@@ -64,10 +64,10 @@ bool kino__json_in_get_int(const kino__json_in *object, const char *key, int64_t
 bool kino__json_in_get_double(const kino__json_in *object, const char *key, double *out);
 bool kino__json_in_get_bool(const kino__json_in *object, const char *key, bool *out);
 bool kino__json_in_get_text(const kino__json_in *object, const char *key, kino_str *out);
+/* The same without that question: KINO_NO_INT, and NULL, where there is none. */
+int64_t kino__json_in_int(const kino__json_in *object, const char *key);
+const char *kino__json_in_string(const kino__json_in *object, const char *key); /* terminated */
 /* The first element of the member that is an array, or NULL: also when it is empty. */
 const kino__json_in *kino__json_in_get_array(const kino__json_in *object, const char *key);
-
-/* "a number", for messages. */
-const char *kino__json_in_kind_name(kino__json_in_kind kind);
 
 #endif

@@ -65,7 +65,7 @@ const kino__command *kino__command_at(size_t index)
     return index < COMMAND_COUNT ? commands[index] : NULL;
 }
 
-const kino__command *kino__command_find(const char *name)
+static const kino__command *find_command(const char *name)
 {
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(commands[i]->name, name) == 0)
@@ -89,7 +89,7 @@ kino__option_set kino__command_options(const kino__command *command)
 
 /* -- help -- */
 
-void kino__print_overview(kino__buffer *out)
+static void print_overview(kino__buffer *out)
 {
     kino__buffer_add(
         out,
@@ -114,15 +114,14 @@ void kino__print_help(kino__buffer *out, const kino__command *command)
 {
     kino__option_set set = kino__command_options(command);
     kino__buffer_printf(out, "usage: kino %s%s%s [options]\n\n%s\n", command->name,
-                        command->arguments[0] ? " " : "", command->arguments,
-                        command->description);
+                        command->arguments[0] ? " " : "", command->arguments, command->description);
     if (command->describe)
         command->describe(out);
     kino__buffer_add(out, KINO__STR("options:\n"));
     kino__options_print_help(out, &set);
 }
 
-void kino__print_manual_options(kino__buffer *out, const kino__command *command)
+static void print_manual_options(kino__buffer *out, const kino__command *command)
 {
     kino__option_set set = kino__command_options(command);
     kino__buffer_add(out, KINO__STR("# OPTIONS\n\n"));
@@ -197,7 +196,7 @@ kino_status kino__invocation_parse(kino__invocation *out, char **arguments, size
         out->overview = true;
         return KINO_OK;
     }
-    out->command = kino__command_find(arguments[is_help]);
+    out->command = find_command(arguments[is_help]);
     if (!out->command)
         return fail_command(arguments[is_help], err);
     KINO_TRY(parse_command(out, arguments + 1 + is_help, count - 1 - is_help, err));
@@ -235,11 +234,11 @@ static int run(const kino__invocation *what)
     if (what->version)
         kino__buffer_printf(&text, "kino %s\n", kino_version());
     else if (!common)
-        kino__print_overview(&text);
+        print_overview(&text);
     else if (common->help)
         kino__print_help(&text, what->command);
     else if (common->help_man)
-        kino__print_manual_options(&text, what->command);
+        print_manual_options(&text, what->command);
     else
         return what->command->run(what->options, what->arguments, what->count);
     return print_text(&text);

@@ -80,8 +80,6 @@ typedef struct kino__command {
 
 /* The n-th command, NULL at the end. */
 const kino__command *kino__command_at(size_t index);
-/* By name, or NULL. */
-const kino__command *kino__command_find(const char *name);
 /* All options that a command takes. */
 kino__option_set kino__command_options(const kino__command *command);
 
@@ -104,11 +102,8 @@ void kino__invocation_deinit(kino__invocation *invocation);
 /* The whole program; returns the exit code. */
 int kino__cli_main(int argc, char **argv);
 
-/* -- help texts -- */
-
-void kino__print_overview(kino__buffer *out);
+/* What --help prints. */
 void kino__print_help(kino__buffer *out, const kino__command *command);
-void kino__print_manual_options(kino__buffer *out, const kino__command *command);
 
 /* -- for commands -- */
 
@@ -150,8 +145,5 @@ int kino__show_result(const kino__common_options *options, const kino_result *re
 
 /* A report on standard output: kino report, and kino demo at its end. */
 int kino__show_report(const kino__common_options *options, char **paths, size_t count);
-
-/* Tables of a run on standard output: kino info. */
-int kino__show_info(const kino__common_options *options, char **paths, size_t count);
 
 #endif

@@ -7,7 +7,8 @@
 
 #include "base/error.h"
 #include "base/sink.h"
-#include "cli/daemon_options.h"
+#include "cli/own_tables.h"
+#include "daemon/client.h"
 #include "record/doctor.h"
 
 enum { TITLE_WIDTH = 28, STATE_WIDTH = 9, LEAST_WIDTH = 60, MOST_WIDTH = 110 };
@@ -204,31 +205,19 @@ static int show_table(const doctor_options *given, const kino__doctor *doctor)
         {"fix", KINO_TYPE_STRING, NULL, "what to do about it"},
     };
     enum { COLUMNS = sizeof columns / sizeof *columns };
-    kino__cells cells = {0};
+    kino__own_tables tables = {0};
+    kino__cells *cells =
+        kino__own_tables_add(&tables, "items", "What can be recorded here", columns, COLUMNS);
     for (size_t i = 0; i < doctor->items.count; i++) {
         const kino__doctor_item *t = &doctor->items.items[i];
         const char *texts[COLUMNS] = {
             t->group, t->name,  t->title, kino__doctor_state_text(t->state),
             t->value, t->found, t->means, t->fix};
         for (size_t k = 0; k < COLUMNS; k++)
-            kino__cells_add_text(&cells, texts[k]);
+            kino__cells_add_text(cells, texts[k]);
     }
-    kino_table_data table = KINO_TABLE_DATA_INIT;
-    table.name = "items";
-    table.title = "What can be recorded here";
-    table.columns = columns;
-    table.column_count = COLUMNS;
-    table.cells = cells.items.items;
-    table.row_count = doctor->items.count;
-    const kino_table_data *tables[] = {&table};
-    kino_result *result = NULL;
-    kino_error err;
-    kino_status st = cells.failed ? kino__fail_nomem(&err)
-                                  : kino_result_make("doctor", tables, 1, NULL, &result, &err);
-    int code = st == KINO_OK ? kino__show_result(&given->common, result)
-                             : kino__report_error(&err, KINO__EXIT_FAILED);
-    kino_result_free(result);
-    kino__vec_deinit(&cells.items);
+    int code = kino__own_tables_show(&tables, "doctor", NULL, &given->common);
+    kino__own_tables_deinit(&tables);
     return code;
 }
 

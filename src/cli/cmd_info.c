@@ -1,12 +1,14 @@
 /* cmd_info.c - kino info: what is in a trace or a run. */
 #include "cli/cli.h"
 
-int kino__show_info(const kino__common_options *options, char **paths, size_t count)
+static int run_info(void *options, char **arguments, size_t count)
 {
     kino_run *run = NULL;
     kino_result *result = NULL;
     kino_error err;
-    int code = kino__open_run(options, paths, count, &run);
+    if (count == 0)
+        return kino__report_usage(&kino__command_info, "which trace or folder?");
+    int code = kino__open_run(options, arguments, count, &run);
     if (code != KINO__EXIT_OK)
         return code;
     if (kino_run_info(run, &result, &err) == KINO_OK)
@@ -16,13 +18,6 @@ int kino__show_info(const kino__common_options *options, char **paths, size_t co
     kino_result_free(result);
     kino_run_free(run);
     return code;
-}
-
-static int run_info(void *options, char **arguments, size_t count)
-{
-    if (count == 0)
-        return kino__report_usage(&kino__command_info, "which trace or folder?");
-    return kino__show_info(options, arguments, count);
 }
 
 const kino__command kino__command_info = {

@@ -44,19 +44,6 @@ static void init(void *options)
     ((status_options *)options)->job = NOT_SET;
 }
 
-static const char *text_of(const kino__json_in *object, const char *key)
-{
-    kino_str text;
-    return kino__json_in_get_text(object, key, &text) ? text.data : NULL;
-}
-
-static int64_t int_of(const kino__json_in *object, const char *key)
-{
-    int64_t value = KINO_NO_INT;
-    (void)kino__json_in_get_int(object, key, &value);
-    return value;
-}
-
 static int64_t ns_of_ms(int64_t ms)
 {
     return ms == KINO_NO_INT || ms > INT64_MAX / 1000000 ? KINO_NO_INT : ms * 1000000;
@@ -64,57 +51,24 @@ static int64_t ns_of_ms(int64_t ms)
 
 /* -- the tables -- */
 
-enum { MOST_TABLES = 3, MOST_NOTES = 3 };
+enum { MOST_NOTES = 3 };
 
-/* Tables that wait to be shown together. */
 typedef struct page {
-    kino_table_data tables[MOST_TABLES];
-    kino__cells cells[MOST_TABLES];
-    size_t count;
+    kino__own_tables tables;
     const char *notes[MOST_NOTES + 1];
     size_t note_count;
     kino__arena arena; /* of texts that are made here */
 } page;
 
-static kino__cells *add_table(page *p, const char *name, const char *title, const char *empty,
-                              const kino_column *columns, size_t count)
+static int show(const status_options *given, page *p)
 {
-    kino_table_data *t = &p->tables[p->count];
-    *t = (kino_table_data)KINO_TABLE_DATA_INIT;
-    t->name = name;
-    t->title = title;
-    t->empty_text = empty;
-    t->columns = columns;
-    t->column_count = (uint32_t)count;
-    return &p->cells[p->count++];
+    return kino__own_tables_show(&p->tables, "status", p->notes, &given->common);
 }
 
 static void page_deinit(page *p)
 {
-    for (size_t i = 0; i < MOST_TABLES; i++)
-        kino__vec_deinit(&p->cells[i].items);
+    kino__own_tables_deinit(&p->tables);
     kino__arena_deinit(&p->arena);
-}
-
-static int show(const status_options *given, page *p)
-{
-    const kino_table_data *tables[MOST_TABLES];
-    kino_result *result = NULL;
-    kino_error err;
-    bool failed = false;
-    for (size_t i = 0; i < p->count; i++) {
-        kino_table_data *t = &p->tables[i];
-        t->cells = p->cells[i].items.items;
-        t->row_count = p->cells[i].items.count / t->column_count;
-        failed |= p->cells[i].failed;
-        tables[i] = t;
-    }
-    kino_status st = failed ? kino__fail_nomem(&err)
-                            : kino_result_make("status", tables, p->count, p->notes, &result, &err);
-    int code = st == KINO_OK ? kino__show_result(&given->common, result)
-                             : kino__report_error(&err, KINO__EXIT_FAILED);
-    kino_result_free(result);
-    return code;
 }
 
 /* Returns how many fit. */
@@ -137,29 +91,30 @@ static size_t add_processes(page *p, const kino__json_in *root, const kino__proc
     };
     enum { COLUMNS = sizeof columns / sizeof *columns, SHOWN = 8, RANK = 3 };
     size_t count = 0;
-    kino__cells *cells = add_table(p, "processes", "Processes", "none", columns, COLUMNS);
-    uint64_t hidden = ~((UINT64_C(1) << SHOWN) - 1) | UINT64_C(1) << RANK;
+    kino__cells *cells =
+        kino__own_tables_add(&p->tables, "processes", "Processes", columns, COLUMNS);
     const kino__json_in *one = kino__json_in_get_array(root, "processes");
     for (; one; one = one->next) {
         if (!kino__process_fits(one, filter))
             continue;
         count++;
-        if (int_of(one, "rank") != KINO_NO_INT)
-            hidden &= ~(UINT64_C(1) << RANK);
-        kino__cells_add_int(cells, int_of(one, "pid"));
-        kino__cells_add_text(cells, text_of(one, "user"));
-        kino__cells_add_int(cells, int_of(one, "job"));
-        kino__cells_add_int(cells, int_of(one, "rank"));
-        kino__cells_add_text(cells, text_of(one, "state"));
-        kino__cells_add_int(cells, ns_of_ms(int_of(one, "last_seen_ms")));
-        kino__cells_add_text(cells, text_of(one, "library"));
-        kino__cells_add_text(cells, text_of(one, "command"));
-        kino__cells_add_int(cells, int_of(one, "uid"));
-        kino__cells_add_int(cells, int_of(one, "own_pid"));
-        kino__cells_add_int(cells, int_of(one, "endpoints"));
-        kino__cells_add_int(cells, int_of(one, "start_time"));
+        kino__cells_add_int(cells, kino__json_in_int(one, "pid"));
+        kino__cells_add_text(cells, kino__json_in_string(one, "user"));
+        kino__cells_add_int(cells, kino__json_in_int(one, "job"));
+        kino__cells_add_int(cells, kino__json_in_int(one, "rank"));
+        kino__cells_add_text(cells, kino__json_in_string(one, "state"));
+        kino__cells_add_int(cells, ns_of_ms(kino__json_in_int(one, "last_seen_ms")));
+        kino__cells_add_text(cells, kino__json_in_string(one, "library"));
+        kino__cells_add_text(cells, kino__json_in_string(one, "command"));
+        kino__cells_add_int(cells, kino__json_in_int(one, "uid"));
+        kino__cells_add_int(cells, kino__json_in_int(one, "own_pid"));
+        kino__cells_add_int(cells, kino__json_in_int(one, "endpoints"));
+        kino__cells_add_int(cells, kino__json_in_int(one, "start_time"));
     }
-    p->tables[p->count - 1].hidden = hidden;
+    kino_table_data *table = kino__own_tables_last(&p->tables);
+    table->empty_text = "none";
+    table->hidden = ~((UINT64_C(1) << SHOWN) - 1);
+    kino__own_tables_hide_nulls(&p->tables, UINT64_C(1) << RANK);
     return count;
 }
 
@@ -185,15 +140,16 @@ static void add_requests(page *p, const kino__json_in *root)
         {"open", KINO_TYPE_INT, NULL, "of them, those that have not ended"},
         {"uid", KINO_TYPE_INT, NULL, "who asked"},
     };
-    kino__cells *cells = add_table(p, "requests", "Requests, newest first", NULL, columns, 6);
+    kino__cells *cells =
+        kino__own_tables_add(&p->tables, "requests", "Requests, newest first", columns, 6);
     const kino__json_in *one = kino__json_in_get_array(root, "requests");
     for (; one; one = one->next) {
-        kino__cells_add_int(cells, int_of(one, "request"));
-        kino__cells_add_text(cells, text_of(one, "state"));
-        kino__cells_add_text(cells, time_text(p, int_of(one, "time_ms")));
-        kino__cells_add_int(cells, int_of(one, "count"));
-        kino__cells_add_int(cells, int_of(one, "open"));
-        kino__cells_add_int(cells, int_of(one, "uid"));
+        kino__cells_add_int(cells, kino__json_in_int(one, "request"));
+        kino__cells_add_text(cells, kino__json_in_string(one, "state"));
+        kino__cells_add_text(cells, time_text(p, kino__json_in_int(one, "time_ms")));
+        kino__cells_add_int(cells, kino__json_in_int(one, "count"));
+        kino__cells_add_int(cells, kino__json_in_int(one, "open"));
+        kino__cells_add_int(cells, kino__json_in_int(one, "uid"));
     }
 }
 
@@ -212,26 +168,20 @@ static void add_daemon(page *p, const kino__client *client, const kino__json_in 
         {"metrics_port", KINO_TYPE_INT, NULL, "for Prometheus; 0: none"},
         {"state", KINO_TYPE_STRING, NULL, NULL},
     };
-    kino__cells *cells = add_table(p, "daemon", "Daemon", NULL, columns, 10);
-    const char *version = text_of(daemon, "version");
+    kino__cells *cells = kino__own_tables_add(&p->tables, "daemon", "Daemon", columns, 10);
+    const char *version = kino__json_in_string(daemon, "version");
     kino__cells_add_text(cells, kind);
     kino__cells_add_text(cells, version ? version : client->version[0] ? client->version : NULL);
     kino__cells_add_text(cells, client->place);
-    kino__cells_add_int(cells, int_of(daemon, "pid"));
-    kino__cells_add_int(cells, int_of(daemon, "uid"));
-    kino__cells_add_int(cells, ns_of_ms(int_of(daemon, "uptime_ms")));
-    kino__cells_add_text(cells, text_of(daemon, "socket_dir"));
-    kino__cells_add_int(cells, int_of(daemon, "port"));
-    kino__cells_add_int(cells, int_of(daemon, "metrics_port"));
+    kino__cells_add_int(cells, kino__json_in_int(daemon, "pid"));
+    kino__cells_add_int(cells, kino__json_in_int(daemon, "uid"));
+    kino__cells_add_int(cells, ns_of_ms(kino__json_in_int(daemon, "uptime_ms")));
+    kino__cells_add_text(cells, kino__json_in_string(daemon, "socket_dir"));
+    kino__cells_add_int(cells, kino__json_in_int(daemon, "port"));
+    kino__cells_add_int(cells, kino__json_in_int(daemon, "metrics_port"));
     kino__cells_add_text(cells, state);
-    uint64_t hidden = 0;
-    for (size_t i = 0; i < 10; i++) {
-        const kino_cell *cell = &cells->items.items[i];
-        if (!cells->failed && cell->kind == KINO_CELL_NULL)
-            hidden |= UINT64_C(1) << i;
-    }
-    p->tables[p->count - 1].hidden = hidden;
-    p->tables[p->count - 1].fold = true;
+    kino__own_tables_hide_nulls(&p->tables, (1u << 10) - 1);
+    kino__own_tables_last(&p->tables)->fold = true;
 }
 
 static void add_note(page *p, const kino__buffer *text)
@@ -288,7 +238,7 @@ static int show_dynolog(const status_options *given, const kino__client *client)
     int code = KINO__EXIT_FAILED;
     if (kino__client_ask(client, "getStatus", &answer, &err) == KINO_OK) {
         add_daemon(&p, client, NULL, "dynolog",
-                   int_of(answer.root, "status") == 1 ? "good" : "GPU monitoring fails");
+                   kino__json_in_int(answer.root, "status") == 1 ? "good" : "GPU monitoring fails");
         kino__buffer_printf(&note,
                             "a Dynolog daemon (or a Kino one over TCP) does not list processes: "
                             "'kino trigger' says which ones match");
@@ -305,30 +255,14 @@ static int show_dynolog(const status_options *given, const kino__client *client)
 
 static int show_request(const status_options *given, const kino__client *client)
 {
-    static const kino_column columns[] = {
-        {"pid", KINO_TYPE_INT, NULL, "process"},
-        {"rank", KINO_TYPE_INT, NULL, "of the process, from its environment"},
-        {"state", KINO_TYPE_STRING, NULL, "what became of it"},
-        {"size", KINO_TYPE_BYTES, NULL, "of the file"},
-        {"path", KINO_TYPE_STRING, NULL, "of the trace"},
-        {"message", KINO_TYPE_STRING, NULL, "why there is none, or what was different"},
-    };
     kino__on_demand found = {0};
     kino_error err;
     page p = {0};
     kino__arena_init(&p.arena, NULL);
     int code = KINO__EXIT_FAILED;
     if (kino__on_demand_find(client, given->request, &found, &err) == KINO_OK) {
-        kino__cells *cells = add_table(&p, "traces", "Traces", "none", columns, 6);
-        for (size_t i = 0; i < found.targets.count; i++) {
-            const kino__on_demand_target *t = &found.targets.items[i];
-            kino__cells_add_int(cells, t->pid);
-            kino__cells_add_int(cells, t->rank);
-            kino__cells_add_text(cells, t->state);
-            kino__cells_add_int(cells, t->bytes);
-            kino__cells_add_text(cells, t->path);
-            kino__cells_add_text(cells, t->message);
-        }
+        kino__own_tables_add_traces(&p.tables, &found, false);
+        kino__own_tables_last(&p.tables)->empty_text = "none";
         code = show(given, &p);
     } else {
         (void)kino__report_error(&err, code);

@@ -6,9 +6,9 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "cli/daemon_options.h"
 #include "cli/interrupt.h"
@@ -93,13 +93,6 @@ static void init(void *options)
     o->job = o->iterations = o->round_up = o->process_limit = NOT_SET;
 }
 
-static int64_t unix_ms(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* -- from options to a request -- */
 
 typedef struct request {
@@ -140,7 +133,8 @@ static bool take_times(const trigger_options *given, kino__on_demand_options *o)
         (void)kino__report_usage(&kino__command_trigger, "--duration: a trace of 0 s has nothing");
         return false;
     }
-    if (given->start_at && !kino__parse_start(given->start_at, unix_ms(), &o->start_ms)) {
+    if (given->start_at &&
+        !kino__parse_start(given->start_at, kino__clock_ms(CLOCK_REALTIME), &o->start_ms)) {
         (void)kino__report_usage(&kino__command_trigger,
                                  "--start-at: '%s' is no time: say +30s, 07:30:00, "
                                  "2026-11-16T07:30:00Z or @1700000000",
@@ -281,55 +275,15 @@ static kino_status wait_for_end(const trigger_options *given, const kino__client
 
 static int show(const trigger_options *given, const kino__on_demand *t)
 {
-    static const kino_column columns[] = {
-        {"pid", KINO_TYPE_INT, NULL, "process"},
-        {"rank", KINO_TYPE_INT, NULL, "of the process, from its environment"},
-        {"state", KINO_TYPE_STRING, NULL, "what became of it"},
-        {"size", KINO_TYPE_BYTES, NULL, "of the file"},
-        {"path", KINO_TYPE_STRING, NULL, "of the trace"},
-        {"message", KINO_TYPE_STRING, NULL, "why there is none, or what was different"},
-        {"request", KINO_TYPE_STRING, NULL, "number of the request"},
-    };
-    enum {
-        COLUMNS = sizeof columns / sizeof *columns,
-        MESSAGE = 5,
-        NUMBER = 6,
-        RANK = 1,
-        SIZE = 3
-    };
-    kino__cells cells = {0};
-    kino_table_data table = KINO_TABLE_DATA_INIT;
-    table.hidden = 1u << MESSAGE | 1u << NUMBER | 1u << RANK | 1u << SIZE;
-    for (size_t i = 0; i < t->targets.count; i++) {
-        const kino__on_demand_target *one = &t->targets.items[i];
-        kino__cells_add_int(&cells, one->pid);
-        kino__cells_add_int(&cells, one->rank);
-        kino__cells_add_text(&cells, one->state);
-        kino__cells_add_int(&cells, one->bytes);
-        kino__cells_add_text(&cells, one->path);
-        kino__cells_add_text(&cells, one->message);
-        kino__cells_add_text(&cells, t->request[0] ? t->request : NULL);
-        table.hidden &= one->message ? ~(UINT64_C(1) << MESSAGE) : UINT64_MAX;
-        table.hidden &= one->rank != KINO_NO_INT ? ~(UINT64_C(1) << RANK) : UINT64_MAX;
-        table.hidden &= one->bytes != KINO_NO_INT ? ~(UINT64_C(1) << SIZE) : UINT64_MAX;
-    }
-    table.name = "traces";
-    table.title = "Traces";
-    table.columns = columns;
-    table.column_count = COLUMNS;
-    table.cells = cells.items.items;
-    table.row_count = t->targets.count;
-    const kino_table_data *tables[] = {&table};
-    kino_result *result = NULL;
-    kino_error err;
-    kino_status st = cells.failed ? kino__fail_nomem(&err)
-                                  : kino_result_make("trigger", tables, 1, NULL, &result, &err);
+    kino__own_tables tables = {0};
+    kino__own_tables_add_traces(&tables, t, true);
+    kino__own_tables_last(&tables)->hidden = 1u << KINO__TRACES_REQUEST;
+    kino__own_tables_hide_nulls(&tables, 1u << KINO__TRACES_RANK | 1u << KINO__TRACES_SIZE |
+                                             1u << KINO__TRACES_MESSAGE);
     kino__common_options common = given->common;
     common.limit = 0; /* all of them are wanted */
-    int code = st == KINO_OK ? kino__show_result(&common, result)
-                             : kino__report_error(&err, KINO__EXIT_FAILED);
-    kino_result_free(result);
-    kino__vec_deinit(&cells.items);
+    int code = kino__own_tables_show(&tables, "trigger", NULL, &common);
+    kino__own_tables_deinit(&tables);
     return code;
 }
 

@@ -110,27 +110,30 @@ bool kino__parse_start(const char *text, int64_t now_ms, int64_t *out_ms)
     return true;
 }
 
-static void add_cell(kino__cells *cells, kino_cell cell)
+void kino__own_tables_add_traces(kino__own_tables *tables, const kino__on_demand *of,
+                                 bool with_request)
 {
-    kino_cell *slot = kino__vec_add(&cells->items);
-    if (slot)
-        *slot = cell;
-    else
-        cells->failed = true;
-}
-
-void kino__cells_add_int(kino__cells *cells, int64_t value)
-{
-    kino_cell cell = {.kind = KINO_CELL_NULL};
-    if (value != KINO_NO_INT)
-        cell = (kino_cell){.kind = KINO_CELL_INT, .value.integer = value};
-    add_cell(cells, cell);
-}
-
-void kino__cells_add_text(kino__cells *cells, const char *text)
-{
-    kino_cell cell = {.kind = KINO_CELL_NULL};
-    if (text)
-        cell = (kino_cell){.kind = KINO_CELL_TEXT, .value.text = kino__str_from(text)};
-    add_cell(cells, cell);
+    static const kino_column columns[] = {
+        {"pid", KINO_TYPE_INT, NULL, "process"},
+        [KINO__TRACES_RANK] = {"rank", KINO_TYPE_INT, NULL, "of the process, from its environment"},
+        {"state", KINO_TYPE_STRING, NULL, "what became of it"},
+        [KINO__TRACES_SIZE] = {"size", KINO_TYPE_BYTES, NULL, "of the file"},
+        {"path", KINO_TYPE_STRING, NULL, "of the trace"},
+        [KINO__TRACES_MESSAGE] = {"message", KINO_TYPE_STRING, NULL,
+                                  "why there is none, or what was different"},
+        [KINO__TRACES_REQUEST] = {"request", KINO_TYPE_STRING, NULL, "number of the request"},
+    };
+    kino__cells *cells = kino__own_tables_add(tables, "traces", "Traces", columns,
+                                              KINO__TRACES_REQUEST + (with_request ? 1 : 0));
+    for (size_t i = 0; i < of->targets.count; i++) {
+        const kino__on_demand_target *one = &of->targets.items[i];
+        kino__cells_add_int(cells, one->pid);
+        kino__cells_add_int(cells, one->rank);
+        kino__cells_add_text(cells, one->state);
+        kino__cells_add_int(cells, one->bytes);
+        kino__cells_add_text(cells, one->path);
+        kino__cells_add_text(cells, one->message);
+        if (with_request)
+            kino__cells_add_text(cells, of->request[0] ? of->request : NULL);
+    }
 }

@@ -1,11 +1,11 @@
-/* daemon_options.h - what kino trigger, kino status and kino doctor share: which daemon, which
- * processes, and times as people write them. */
+/* daemon_options.h - what kino trigger and kino status share: which daemon, which processes, times
+ * as people write them, and the table of a request's traces. */
 #ifndef KINO__CLI_DAEMON_OPTIONS_H
 #define KINO__CLI_DAEMON_OPTIONS_H
 
 #include "base/arena.h"
-#include "cli/cli.h"
-#include "daemon/client.h"
+#include "cli/own_tables.h"
+#include "daemon/client_request.h"
 
 typedef struct kino__daemon_options {
     const char *socket, *host;
@@ -47,12 +47,16 @@ bool kino__parse_duration(const char *text, int64_t *out_ms);
  * "07:30:00" (today) to Unix time in ms; false when it is anything else. */
 bool kino__parse_start(const char *text, int64_t now_ms, int64_t *out_ms);
 
-/* The cells of a table that is made here, added row after row. */
-typedef struct kino__cells {
-    KINO__VEC(kino_cell) items;
-    bool failed;
-} kino__cells;
-void kino__cells_add_int(kino__cells *cells, int64_t value);     /* KINO_NO_INT: null */
-void kino__cells_add_text(kino__cells *cells, const char *text); /* NULL: null */
+/* Columns of the table of traces. */
+enum {
+    KINO__TRACES_RANK = 1,
+    KINO__TRACES_SIZE = 3,
+    KINO__TRACES_MESSAGE = 5,
+    KINO__TRACES_REQUEST = 6,
+};
+
+/* The traces of a request, a row a process; the request's own column where it is wanted. */
+void kino__own_tables_add_traces(kino__own_tables *tables, const kino__on_demand *of,
+                                 bool with_request);
 
 #endif

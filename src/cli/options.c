@@ -332,7 +332,8 @@ kino_status kino__options_parse(const kino__option_set *set, void *target, char 
 
 /* -- printing -- */
 
-void kino__option_print_name(kino__buffer *out, const kino__option *option)
+/* "--format table|json|csv|md" */
+static void print_name(kino__buffer *out, const kino__option *option)
 {
     kino__buffer_printf(out, "--%s", option->name);
     if (option->argument)
@@ -371,7 +372,7 @@ void kino__options_print_help(kino__buffer *out, const kino__option_set *set)
             continue;
         size_t start = out->size;
         kino__buffer_add(out, KINO__STR("  "));
-        kino__option_print_name(out, option);
+        print_name(out, option);
         size_t used = out->size - start;
         if (used + 2 > HELP_COLUMN)
             kino__buffer_printf(out, "\n%*s", HELP_COLUMN, "");

@@ -71,8 +71,6 @@ void kino__option_set_add(kino__option_set *set, const kino__option *table);
 /* The n-th option of a set, NULL at the end. */
 const kino__option *kino__option_at(const kino__option_set *set, size_t index);
 
-/* "--format table|json|csv|md" */
-void kino__option_print_name(kino__buffer *out, const kino__option *option);
 /* The options as --help shows them, wrapped to 80 columns. */
 void kino__options_print_help(kino__buffer *out, const kino__option_set *set);
 /* The same as the Markdown definition list of the manual page (dashes escaped: two would become

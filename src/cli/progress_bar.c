@@ -4,25 +4,18 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cli/interrupt.h"
 #include "cli/terminal.h"
 
 enum { PATIENCE_MS = 500, REDRAW_MS = 100, BAR = 24 };
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 void kino__progress_bar_init(kino__progress_bar *bar, bool is_wanted)
 {
     *bar = (kino__progress_bar){.is_enabled = is_wanted && isatty(STDERR_FILENO) == 1,
-                                .start_ms = now_ms()};
+                                .start_ms = kino__clock_ms(CLOCK_MONOTONIC)};
 }
 
 void kino__progress_bar_format(char *text, unsigned size, unsigned width, const char *what,
@@ -68,7 +61,7 @@ bool kino__progress_bar_report(void *context, const char *what, uint64_t done, u
         return false;
     if (!bar->is_enabled)
         return true;
-    int64_t now = now_ms();
+    int64_t now = kino__clock_ms(CLOCK_MONOTONIC);
     if (now - bar->start_ms >= PATIENCE_MS && now - bar->drawn_ms >= REDRAW_MS)
         draw(bar, what, done, total, now);
     return true;

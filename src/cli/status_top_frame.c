@@ -205,6 +205,19 @@ static void print_history(frame *f, const char *class, const kino__json_in *thin
     print(f, " ");
 }
 
+/* A share that may be all there is, with its history. */
+static void print_share(frame *f, const char *class, const kino__json_in *thing, const char *key)
+{
+    print_percent(f, value_of(thing, key));
+    print_history(f, class, thing, key, 1e6);
+}
+
+static void print_traffic(frame *f, const char *class, const kino__json_in *thing, const char *key)
+{
+    print_rate(f, value_of(thing, key));
+    print_history(f, class, thing, key, 0);
+}
+
 /* -- lines -- */
 
 /* Ends the line: cut to the width, counted against the height. */
@@ -246,6 +259,12 @@ static void begin_line(frame *f, const char *title)
     print(f, "%s%-9s%s", f->view->color ? "\033[1;36m" : "", title, f->view->color ? "\033[m" : "");
 }
 
+/* The line of one thing of a class: the first one has the title. */
+static void begin_thing(frame *f, const char *class, const char *title, const kino__json_in *thing)
+{
+    begin_line(f, thing == first_of(f, class) ? title : "");
+}
+
 static void heading(frame *f, const char *text)
 {
     print(f, "%s%s%s", f->view->color ? "\033[1m" : "", text, f->view->color ? "\033[m" : "");
@@ -281,8 +300,7 @@ static void show_cpu(frame *f)
         return;
     double online = value_of(cpu, "online"), nice = value_of(cpu, "nice_seconds_per_second");
     begin_line(f, "CPU");
-    print_percent(f, value_of(cpu, "utilization_ratio"));
-    print_history(f, "cpu", cpu, "utilization_ratio", 1e6);
+    print_share(f, "cpu", cpu, "utilization_ratio");
     print(f, "user");
     print_percent(f,
                   (value_of(cpu, "user_seconds_per_second") + (isnan(nice) ? 0 : nice)) / online);
@@ -325,9 +343,8 @@ static void show_memory(frame *f)
 static void show_pressure(frame *f)
 {
     for (const kino__json_in *one = first_of(f, "pressure"); one; one = one->next) {
-        begin_line(f, one == first_of(f, "pressure") ? "pressure" : "");
-        print_percent(f, value_of(one, "some_seconds_per_second"));
-        print_history(f, "pressure", one, "some_seconds_per_second", 1e6);
+        begin_thing(f, "pressure", "pressure", one);
+        print_share(f, "pressure", one, "some_seconds_per_second");
         print(f, "waiting for ");
         print_text(f, text_of(one, "resource"), 0);
         end_line(f);
@@ -337,14 +354,12 @@ static void show_pressure(frame *f)
 static void show_network(frame *f)
 {
     for (const kino__json_in *one = first_of(f, "network"); one; one = one->next) {
-        begin_line(f, one == first_of(f, "network") ? "network" : "");
+        begin_thing(f, "network", "network", one);
         print_text(f, text_of(one, "device"), 10);
         print(f, " in ");
-        print_rate(f, value_of(one, "received_bytes_per_second"));
-        print_history(f, "network", one, "received_bytes_per_second", 0);
+        print_traffic(f, "network", one, "received_bytes_per_second");
         print(f, "out ");
-        print_rate(f, value_of(one, "sent_bytes_per_second"));
-        print_history(f, "network", one, "sent_bytes_per_second", 0);
+        print_traffic(f, "network", one, "sent_bytes_per_second");
         end_line(f);
     }
 }
@@ -352,14 +367,12 @@ static void show_network(frame *f)
 static void show_disks(frame *f)
 {
     for (const kino__json_in *one = first_of(f, "disk"); one; one = one->next) {
-        begin_line(f, one == first_of(f, "disk") ? "disk" : "");
+        begin_thing(f, "disk", "disk", one);
         print_text(f, text_of(one, "device"), 10);
         print(f, "read ");
-        print_rate(f, value_of(one, "read_bytes_per_second"));
-        print_history(f, "disk", one, "read_bytes_per_second", 0);
+        print_traffic(f, "disk", one, "read_bytes_per_second");
         print(f, "write");
-        print_rate(f, value_of(one, "written_bytes_per_second"));
-        print_history(f, "disk", one, "written_bytes_per_second", 0);
+        print_traffic(f, "disk", one, "written_bytes_per_second");
         print(f, "busy");
         print_percent(f, value_of(one, "busy_seconds_per_second"));
         end_line(f);
@@ -369,10 +382,9 @@ static void show_disks(frame *f)
 static void show_gpus(frame *f)
 {
     for (const kino__json_in *one = first_of(f, "gpu"); one; one = one->next) {
-        begin_line(f, one == first_of(f, "gpu") ? "GPU" : "");
+        begin_thing(f, "gpu", "GPU", one);
         print_text(f, text_of(one, "gpu"), 2);
-        print_percent(f, value_of(one, "utilization_ratio"));
-        print_history(f, "gpu", one, "utilization_ratio", 1e6);
+        print_share(f, "gpu", one, "utilization_ratio");
         print_bytes(f, value_of(one, "memory_used_bytes"));
         print(f, " of");
         print_bytes(f, value_of(one, "memory_total_bytes"));

@@ -10,31 +10,25 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/json_out.h"
+#include "daemon/settings.h"
 
 enum {
     ANSWER_MOST = 256 << 20, /* the history of a day as a trace */
     FIRST_READ = 1 << 16,    /* memory is taken as it comes, not as a length promises */
 };
 
-/* -- time -- */
-
-static int64_t now_ms(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
+/* -- waiting -- */
 
 /* Waits for the descriptor; false when the time is over. */
 static bool wait_ready(int fd, short events, int64_t end_ms)
 {
     for (;;) {
-        int64_t left = end_ms - now_ms();
+        int64_t left = end_ms - kino__clock_ms(CLOCK_MONOTONIC);
         struct pollfd item = {.fd = fd, .events = events};
         int ready = poll(&item, 1, left > 0 ? (int)left : 0);
         if (ready > 0)
@@ -46,21 +40,20 @@ static bool wait_ready(int fd, short events, int64_t end_ms)
 
 /* -- places -- */
 
-bool kino__client_socket_place(size_t index, char path[108])
+/* The usual places of the daemon's socket for this user, best first: the n-th in `path` ("": there
+ * is none); false at the end. */
+static bool socket_place(size_t index, char path[108])
 {
-    /* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody calls setenv here */
-    const char *named = getenv("KINO_DAEMON_SOCKET"), *runtime = getenv("XDG_RUNTIME_DIR");
-    unsigned uid = (unsigned)geteuid();
+    const char *named;
     path[0] = 0;
     switch (index) {
     case 0:
+        named = getenv("KINO_DAEMON_SOCKET"); /* NOLINT(concurrency-mt-unsafe): nobody sets it */
         (void)snprintf(path, 108, "%s", named ? named : "");
         return true;
     case 1: /* a daemon of the user's own, before that of the machine */
-        if (uid != 0 && runtime && *runtime)
-            (void)snprintf(path, 108, "%s/kino/daemon.sock", runtime);
-        else if (uid != 0)
-            (void)snprintf(path, 108, "/tmp/kino-%u/daemon.sock", uid);
+        if (geteuid() != 0)
+            kino__settings_default_socket(path, 108);
         return true;
     case 2:
         (void)snprintf(path, 108, "/run/kino/daemon.sock");
@@ -210,7 +203,7 @@ static kino_status exchange(const kino__client *client, kino_str request, kino__
                             bool *is_end, kino_error *err)
 {
     *is_end = false;
-    int64_t end_ms = now_ms() + client->timeout_ms;
+    int64_t end_ms = kino__clock_ms(CLOCK_MONOTONIC) + client->timeout_ms;
     int fd = connect_client(client, end_ms, err);
     if (fd < 0)
         return KINO_NOT_FOUND;
@@ -307,7 +300,7 @@ kino_status kino__client_ask(const kino__client *client, const char *function,
 static kino_status try_socket(kino__client *client, const char *path, bool is_named,
                               kino_error *err)
 {
-    int fd = connect_unix(path, now_ms() + client->timeout_ms);
+    int fd = connect_unix(path, kino__clock_ms(CLOCK_MONOTONIC) + client->timeout_ms);
     if (fd == -EACCES)
         return kino__fail(err, KINO_ARGUMENT, "this user may not use the daemon's socket '%s'",
                           path);
@@ -355,7 +348,7 @@ static kino_status nobody(const kino__client *client, kino_error *err)
 {
     char path[108];
     kino__buffer places = {0};
-    for (size_t i = 0; kino__client_socket_place(i, path); i++)
+    for (size_t i = 0; socket_place(i, path); i++)
         if (path[0])
             kino__buffer_printf(&places, "%s, ", path);
     (void)kino__fail(err, KINO_NOT_FOUND,
@@ -383,7 +376,7 @@ kino_status kino__client_open(kino__client *out, const kino__client_where *where
         return st;
     }
     char path[108];
-    for (size_t i = 0; !where->host && !where->port && kino__client_socket_place(i, path); i++) {
+    for (size_t i = 0; !where->host && !where->port && socket_place(i, path); i++) {
         kino_status st = path[0] ? try_socket(out, path, i == 0, err) : KINO_NOT_FOUND;
         if (st != KINO_NOT_FOUND)
             return st;

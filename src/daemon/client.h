@@ -64,8 +64,4 @@ void kino__client_answer_deinit(kino__client_answer *answer);
 KINO_NODISCARD kino_status kino__client_ask(const kino__client *client, const char *function,
                                             kino__client_answer *out, kino_error *err);
 
-/* The usual places of the daemon's socket for this user, best first: the n-th in `path`; false at
- * the end. */
-bool kino__client_socket_place(size_t index, char path[108]);
-
 #endif

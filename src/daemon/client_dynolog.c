@@ -11,8 +11,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/json_out.h"
 
@@ -23,13 +23,6 @@ enum {
     WARMUP_MS = 5000,   /* its default */
     PATIENCE_MS = 30000 /* for what comes on top: ticks, iterations, writing */
 };
-
-static int64_t now_ms(clockid_t clock)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* -- the text -- */
 
@@ -70,8 +63,8 @@ static void add_time(const kino__on_demand_options *o, kino__buffer *out)
                             (o->warmup_ms + 999) / 1000);
 }
 
-kino_status kino__on_demand_text(const kino__on_demand_options *o, kino__buffer *out,
-                                 kino_error *err)
+/* The text that a Dynolog daemon hands to libkineto. */
+static kino_status make_text(const kino__on_demand_options *o, kino__buffer *out, kino_error *err)
 {
     static const char *const gpu_types[] = {"kernel", "gpu_memcpy", "gpu_memset", "cuda_runtime",
                                             "cuda_driver"};
@@ -218,14 +211,14 @@ kino_status kino__dynolog_send(const kino__client *client, const kino__on_demand
     char path[64];
     if (!o.output) {
         (void)snprintf(path, sizeof path, "/tmp/kino_trace_%" PRId64 ".json",
-                       now_ms(CLOCK_REALTIME) / 1000);
+                       kino__clock_ms(CLOCK_REALTIME) / 1000);
         o.output = path;
     }
     kino__buffer text = {0}, request = {0};
     kino__client_answer answer;
     kino_status st = check_who(client, &o, err);
     if (st == KINO_OK)
-        st = kino__on_demand_text(&o, &text, err);
+        st = make_text(&o, &text, err);
     if (st == KINO_OK) {
         write_request(&request, kino__buffer_str(&text), &o);
         st = request.failed ? kino__fail_nomem(err)
@@ -237,11 +230,12 @@ kino_status kino__dynolog_send(const kino__client *client, const kino__on_demand
     st = take_answer(client, &o, answer.root, out, err);
     kino__client_answer_deinit(&answer);
     int64_t length = o.duration_ms != KINO_NO_INT ? o.duration_ms : DEFAULT_DURATION_MS;
-    int64_t lead = o.start_ms != KINO_NO_INT ? o.start_ms - now_ms(CLOCK_REALTIME) : POLL_MS;
+    int64_t lead =
+        o.start_ms != KINO_NO_INT ? o.start_ms - kino__clock_ms(CLOCK_REALTIME) : POLL_MS;
     int64_t warmup = o.warmup_ms != KINO_NO_INT ? o.warmup_ms : WARMUP_MS;
     int64_t patience =
         o.timeout_ms != KINO_NO_INT ? o.timeout_ms : length + lead + warmup + PATIENCE_MS;
-    out->give_up_ms = now_ms(CLOCK_MONOTONIC) + patience;
+    out->give_up_ms = kino__clock_ms(CLOCK_MONOTONIC) + patience;
     return st;
 }
 
@@ -287,7 +281,7 @@ kino_status kino__dynolog_look(const kino__client *client, kino__on_demand *trig
                           "the daemon at %s is Dynolog's and on another machine: nothing can be "
                           "seen of its traces from here",
                           client->place);
-    bool is_late = now_ms(CLOCK_MONOTONIC) > trigger->give_up_ms;
+    bool is_late = kino__clock_ms(CLOCK_MONOTONIC) > trigger->give_up_ms;
     for (size_t i = 0; i < trigger->targets.count; i++)
         if (!trigger->targets.items[i].has_ended)
             look_at_target(&trigger->targets.items[i], is_late);

@@ -97,19 +97,6 @@ static bool is_end(const char *state)
     return true;
 }
 
-static const char *text_of(const kino__json_in *object, const char *key)
-{
-    kino_str text;
-    return kino__json_in_get_text(object, key, &text) ? text.data : NULL;
-}
-
-static int64_t int_of(const kino__json_in *object, const char *key)
-{
-    int64_t value = KINO_NO_INT;
-    (void)kino__json_in_get_int(object, key, &value);
-    return value;
-}
-
 /* Takes the answer: texts stay where they are. */
 static kino_status take_answer(kino__on_demand *t, kino__client_answer *answer, kino_error *err)
 {
@@ -119,21 +106,21 @@ static kino_status take_answer(kino__on_demand *t, kino__client_answer *answer, 
     const kino__json_in *number = kino__json_in_member(answer->root, "request");
     if (number && number->kind == KINO__JSON_IN_NUMBER)
         (void)snprintf(t->request, sizeof t->request, "%.*s", KINO__STR_ARG(number->text));
-    t->reason = text_of(answer->root, "reason");
-    t->matched = int_of(answer->root, "matched");
-    t->denied = int_of(answer->root, "denied");
+    t->reason = kino__json_in_string(answer->root, "reason");
+    t->matched = kino__json_in_int(answer->root, "matched");
+    t->denied = kino__json_in_int(answer->root, "denied");
     const kino__json_in *one = kino__json_in_get_array(answer->root, "targets");
     for (; one; one = one->next) {
         kino__on_demand_target *slot = kino__vec_add(&t->targets);
         if (!slot)
             return kino__fail_nomem(err);
-        const char *state = text_of(one, "state");
-        *slot = (kino__on_demand_target){.pid = int_of(one, "pid"),
-                                         .rank = int_of(one, "rank"),
-                                         .bytes = int_of(one, "bytes"),
+        const char *state = kino__json_in_string(one, "state");
+        *slot = (kino__on_demand_target){.pid = kino__json_in_int(one, "pid"),
+                                         .rank = kino__json_in_int(one, "rank"),
+                                         .bytes = kino__json_in_int(one, "bytes"),
                                          .state = state ? state : "queued",
-                                         .path = text_of(one, "path"),
-                                         .message = text_of(one, "message")};
+                                         .path = kino__json_in_string(one, "path"),
+                                         .message = kino__json_in_string(one, "message")};
         slot->has_ended = is_end(slot->state);
     }
     return KINO_OK;

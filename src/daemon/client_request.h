@@ -82,8 +82,4 @@ size_t kino__on_demand_count(const kino__on_demand *trigger, const char *state);
  * first ".json", else nowhere. */
 void kino__on_demand_path(kino__buffer *out, const char *path, int64_t pid);
 
-/* The text that a Dynolog daemon hands to libkineto. */
-KINO_NODISCARD kino_status kino__on_demand_text(const kino__on_demand_options *options,
-                                                kino__buffer *out, kino_error *err);
-
 #endif

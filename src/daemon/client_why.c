@@ -14,10 +14,8 @@ enum { NAMES_SHOWN = 5, ENVIRONMENT_MOST = 1 << 20 };
 
 bool kino__process_fits(const kino__json_in *process, const kino__process_filter *f)
 {
-    int64_t pid = KINO_NO_INT, job = KINO_NO_INT;
+    int64_t pid = kino__json_in_int(process, "pid"), job = kino__json_in_int(process, "job");
     kino_str command = {"", 0};
-    (void)kino__json_in_get_int(process, "pid", &pid);
-    (void)kino__json_in_get_int(process, "job", &job);
     (void)kino__json_in_get_text(process, "command", &command);
     bool has_pid = f->pid_count == 0;
     for (size_t i = 0; i < f->pid_count; i++)

@@ -119,7 +119,8 @@ static void raise_limits(void)
     }
 }
 
-kino_status kino__daemon_open(kino__daemon *d, kino_error *err)
+/* Opens everything. To be closed also after a failure. */
+static kino_status open_all(kino__daemon *d, kino_error *err)
 {
     const kino__settings *s = &d->settings;
     KINO_TRY(kino__loop_new(&d->loop, err));
@@ -138,7 +139,7 @@ kino_status kino__daemon_open(kino__daemon *d, kino_error *err)
     return open_metrics(d, err);
 }
 
-void kino__daemon_close(kino__daemon *d)
+static void close_all(kino__daemon *d)
 {
     kino__metrics_lines_close(d->metrics_lines);
     kino__metrics_http_close(d->metrics_http);
@@ -254,7 +255,7 @@ static kino_status run(kino__daemon *d, kino_error *err)
 {
     int64_t watchdog = kino__service_watchdog_ns();
     raise_limits();
-    KINO_TRY(kino__daemon_open(d, err));
+    KINO_TRY(open_all(d, err));
     KINO_TRY(kino__loop_add_fd(d->loop, d->signals, EPOLLIN, signal_ready, d, NULL, err));
     if (watchdog)
         KINO_TRY(kino__loop_add_timer(d->loop, watchdog / 2, beat, d, NULL, err));
@@ -277,7 +278,7 @@ kino_status kino__daemon_run(const kino__settings_sources *sources, kino_error *
     }
     if (st == KINO_OK)
         st = run(&d, err);
-    kino__daemon_close(&d);
+    close_all(&d);
     if (d.signals >= 0)
         (void)close(d.signals);
     kino__settings_deinit(&d.settings);

@@ -29,9 +29,4 @@ typedef struct kino__daemon {
     bool has_failed_lines;
 } kino__daemon;
 
-/* Opens everything; for tests, without signals, rights and the service manager. To be closed also
- * after a failure. */
-KINO_NODISCARD kino_status kino__daemon_open(kino__daemon *daemon, kino_error *err);
-void kino__daemon_close(kino__daemon *daemon);
-
 #endif

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 enum {
@@ -32,13 +33,6 @@ struct kino__fabric_batch {
     int64_t received_ns[BATCH]; /* CLOCK_REALTIME; 0: not known */
     kino__fabric_poll poll;
 };
-
-static int64_t real_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static void note_bad(kino__fabric_server *s, const char *event, const kino__fabric_datagram *d,
                      const char *reason)
@@ -295,7 +289,7 @@ static void handle(kino__fabric_socket *socket, int i)
     kino__fabric_answer answer = kino__fabric_judge(socket, &d);
     if (answer.verdict == KINO__FABRIC_IGNORE)
         return;
-    int64_t age = b->received_ns[i] ? real_ns() - b->received_ns[i] : 0;
+    int64_t age = b->received_ns[i] ? kino__clock_ns(CLOCK_REALTIME) - b->received_ns[i] : 0;
     bool is_sent = false;
     if (age > (int64_t)KINO__FABRIC_LATE_MS * 1000000) {
         s->statistics.late++;
@@ -306,7 +300,7 @@ static void handle(kino__fabric_socket *socket, int i)
         if (is_sent) {
             s->statistics.replies++;
             if (b->received_ns[i])
-                note_delay(s, real_ns() - b->received_ns[i]);
+                note_delay(s, kino__clock_ns(CLOCK_REALTIME) - b->received_ns[i]);
         } else {
             s->statistics.dropped++;
             KINO__LOG(s->log, KINO__LOG_INFO, "answer-dropped", kino__log_int("pid", d.pid),

@@ -10,9 +10,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 enum { EVENTS_MAX = 64 };
@@ -42,13 +42,6 @@ struct kino__loop {
     kino__loop_timer *timers;
 };
 
-static int64_t read_clock(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 kino_status kino__loop_new(kino__loop **out, kino_error *err)
 {
     *out = NULL;
@@ -65,7 +58,7 @@ kino_status kino__loop_new(kino__loop **out, kino_error *err)
         kino__loop_free(loop);
         return KINO_IO;
     }
-    loop->now_ns = read_clock();
+    loop->now_ns = kino__clock_ns(CLOCK_MONOTONIC);
     *out = loop;
     return KINO_OK;
 }
@@ -180,7 +173,7 @@ void kino__loop_set_timer(kino__loop *loop, kino__loop_timer *timer, int64_t int
 {
     (void)loop;
     timer->interval_ns = interval_ns;
-    timer->due_ns = interval_ns ? read_clock() + interval_ns : INT64_MAX;
+    timer->due_ns = interval_ns ? kino__clock_ns(CLOCK_MONOTONIC) + interval_ns : INT64_MAX;
 }
 
 void kino__loop_remove_timer(kino__loop *loop, kino__loop_timer *timer)
@@ -244,7 +237,7 @@ kino_status kino__loop_turn(kino__loop *loop, int wait_ms, kino_error *err)
         (void)kino__fail_errno(err, errno, "cannot wait for events");
         return KINO_IO;
     }
-    loop->now_ns = read_clock();
+    loop->now_ns = kino__clock_ns(CLOCK_MONOTONIC);
     for (int i = 0; i < count; i++) {
         kino__loop_watch *watch = events[i].data.ptr;
         if (!watch)

@@ -10,9 +10,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "daemon/metrics_internal.h"
 
@@ -42,11 +42,6 @@ void kino__collector_miss_errno(kino__metrics *metrics, int errno_value, const c
     kino_error error;
     (void)kino__fail_errno(&error, errno_value, "%s", what);
     kino__collector_miss(metrics, "%s", error.message);
-}
-
-void kino__collector_fine(kino__metrics *metrics)
-{
-    metrics->slots[metrics->collector].reason[0] = '\0';
 }
 
 /* -- begin and end -- */
@@ -173,19 +168,12 @@ void kino__metrics_free(kino__metrics *metrics)
 
 /* -- a sample -- */
 
-static int64_t clock_now(clockid_t clock)
-{
-    struct timespec now;
-    (void)clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 void kino__metrics_sample(kino__metrics *metrics, int64_t now_ns)
 {
     metrics->interval_ns = metrics->samples > 0 ? now_ns - metrics->now_ns : KINO_NO_INT;
     metrics->now_ns = now_ns;
-    metrics->real_ns = clock_now(CLOCK_REALTIME);
-    metrics->began_ns = clock_now(CLOCK_MONOTONIC);
+    metrics->real_ns = kino__clock_ns(CLOCK_REALTIME);
+    metrics->began_ns = kino__clock_ns(CLOCK_MONOTONIC);
     metrics->samples++;
     metrics->left_out = 0;
     memset(metrics->cursors, 0, metrics->classes.count * sizeof *metrics->cursors);
@@ -193,7 +181,7 @@ void kino__metrics_sample(kino__metrics *metrics, int64_t now_ns)
         metrics->collector = i;
         if (!metrics->slots[i].is_open)
             continue;
-        kino__collector_fine(metrics);
+        metrics->slots[i].reason[0] = '\0'; /* until it says one again */
         kino__collectors[i]->sample(metrics->slots[i].state, metrics);
     }
     metrics->times_ns[kino__history_slot(metrics, 0)] = now_ns;
@@ -317,4 +305,34 @@ bool kino__proc_read(const kino__proc_file *file, kino__metrics *metrics, kino_s
     }
     *out = (kino_str){metrics->scratch, size};
     return true;
+}
+
+static void miss_file(kino__metrics *metrics)
+{
+    int why = errno;
+    char what[64];
+    (void)snprintf(what, sizeof what, "cannot read /proc/%s",
+                   kino__collectors[metrics->collector]->file);
+    kino__collector_miss_errno(metrics, why, what);
+}
+
+bool kino__collector_open_file(void *state, kino__metrics *metrics)
+{
+    bool ok = kino__proc_open(state, metrics->proc, kino__collectors[metrics->collector]->file);
+    if (!ok)
+        miss_file(metrics);
+    return ok;
+}
+
+void kino__collector_close_file(void *state)
+{
+    kino__proc_close(state);
+}
+
+bool kino__collector_read_file(void *state, kino__metrics *metrics, kino_str *out)
+{
+    bool ok = kino__proc_read(state, metrics, out);
+    if (!ok)
+        miss_file(metrics);
+    return ok;
 }

@@ -3,23 +3,15 @@
  *
  * Busy is what is neither idle nor waiting for I/O; the share is one of ticks to ticks, so that it
  * does not depend on when exactly the file was read. Guest time is in user time already. */
-#include <errno.h>
-
 #include "base/str.h"
 #include "daemon/metrics_internal.h"
 #include "daemon/metrics_text.h"
 
-#define MODE(name)                                                                                 \
+#define MODE(name, has_history)                                                                    \
     {                                                                                              \
 #        name "_seconds", "cpu_seconds_total", "mode=\"" #        name "\"",                       \
             "Processor time of the host by mode; guest is part of user, guest_nice of nice.",      \
-            KINO__COUNTER_SHAKY, 6, false                                                          \
-    }
-#define MODE_REMEMBERED(name)                                                                      \
-    {                                                                                              \
-#        name "_seconds", "cpu_seconds_total", "mode=\"" #        name "\"",                       \
-            "Processor time of the host by mode; guest is part of user, guest_nice of nice.",      \
-            KINO__COUNTER_SHAKY, 6, true                                                           \
+            KINO__COUNTER_SHAKY, 6, has_history                                                    \
     }
 
 /* The modes come first, in the order of the file. */
@@ -36,16 +28,16 @@ enum {
 };
 
 static const kino__metric host_metrics[HOST_COUNT] = {
-    MODE_REMEMBERED(user),
-    MODE(nice),
-    MODE_REMEMBERED(system),
-    MODE(idle),
-    MODE_REMEMBERED(iowait),
-    MODE(irq),
-    MODE(softirq),
-    MODE(steal),
-    MODE(guest),
-    MODE(guest_nice),
+    MODE(user, true),
+    MODE(nice, false),
+    MODE(system, true),
+    MODE(idle, false),
+    MODE(iowait, true),
+    MODE(irq, false),
+    MODE(softirq, false),
+    MODE(steal, false),
+    MODE(guest, false),
+    MODE(guest_nice, false),
     [UTILIZATION] = {"utilization_ratio", "cpu_utilization_ratio", NULL,
                      "Share of processor time of the host that was not idle in the last interval.",
                      KINO__GAUGE, 6, true},
@@ -82,24 +74,6 @@ enum { CORES_REMEMBERED = 64 };
 static const kino__metric_class core = {"core", core_metrics, CORE_COUNT, 4096};
 
 static const kino__metric_class *const classes[] = {&host, &core, NULL};
-
-typedef struct state {
-    kino__proc_file file;
-} state;
-
-static bool open_cpu(void *context, kino__metrics *metrics)
-{
-    state *self = context;
-    if (kino__proc_open(&self->file, metrics->proc, "stat"))
-        return true;
-    kino__collector_miss_errno(metrics, errno, "cannot read /proc/stat");
-    return false;
-}
-
-static void close_cpu(void *context)
-{
-    kino__proc_close(&((state *)context)->file);
-}
 
 /* Ticks of a line; those that an old kernel does not have are nothing. */
 static void add_up(const kino__cpu_line *line, int64_t *busy, int64_t *idle)
@@ -173,17 +147,14 @@ static void sample_host(kino__metrics *metrics, kino__thing *thing, const kino__
     kino__thing_gauge(thing, UTILIZATION, host_utilization(thing));
 }
 
-static void sample_cpu(void *context, kino__metrics *metrics)
+static void sample_cpu(void *state, kino__metrics *metrics)
 {
-    state *self = context;
     kino_str text, line;
     kino__thing *thing = kino__metrics_thing(metrics, &host, KINO__STR("host"));
     if (!thing)
         return;
-    if (!kino__proc_read(&self->file, metrics, &text)) {
-        kino__collector_miss_errno(metrics, errno, "cannot read /proc/stat");
+    if (!kino__collector_read_file(state, metrics, &text))
         return;
-    }
     kino__stat_totals totals = {KINO_NO_INT, KINO_NO_INT, KINO_NO_INT,
                                 KINO_NO_INT, KINO_NO_INT, KINO_NO_INT};
     kino__cpu_line cpu;
@@ -210,8 +181,9 @@ const kino__collector kino__collector_cpu = {
     .name = "cpu",
     .help = "processor time, context switches, interrupts, forks (/proc/stat)",
     .classes = classes,
-    .state_size = sizeof(state),
-    .open = open_cpu,
+    .file = "stat",
+    .state_size = sizeof(kino__proc_file),
+    .open = kino__collector_open_file,
     .sample = sample_cpu,
-    .close = close_cpu,
+    .close = kino__collector_close_file,
 };

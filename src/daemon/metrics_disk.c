@@ -3,7 +3,6 @@
  * Partitions are left out (they are their disk's), and so are devices that were never used, such as
  * loop and ram devices. Sectors are 512 bytes here, whatever the device has. The kernel keeps times
  * in 32 bits of ms, which go around after 50 days. */
-#include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -45,24 +44,6 @@ static const kino__metric metrics_of[COUNT] = {
 };
 static const kino__metric_class disk = {"disk", metrics_of, COUNT, 256};
 static const kino__metric_class *const classes[] = {&disk, NULL};
-
-typedef struct state {
-    kino__proc_file file;
-} state;
-
-static bool open_disk(void *context, kino__metrics *metrics)
-{
-    state *self = context;
-    if (kino__proc_open(&self->file, metrics->proc, "diskstats"))
-        return true;
-    kino__collector_miss_errno(metrics, errno, "cannot read /proc/diskstats");
-    return false;
-}
-
-static void close_disk(void *context)
-{
-    kino__proc_close(&((state *)context)->file);
-}
 
 /* A device of its own has a folder in /sys/block, in which '/' of the name is '!'. */
 static bool is_partition(const kino__metrics *metrics, kino_str name)
@@ -112,15 +93,12 @@ static void sample_line(kino__metrics *metrics, const kino__disk_line *line)
     kino__thing_gauge(thing, IN_FLIGHT, line->in_flight);
 }
 
-static void sample_disk(void *context, kino__metrics *metrics)
+static void sample_disk(void *state, kino__metrics *metrics)
 {
-    state *self = context;
     kino_str text, line;
     kino__disk_line values;
-    if (!kino__proc_read(&self->file, metrics, &text)) {
-        kino__collector_miss_errno(metrics, errno, "cannot read /proc/diskstats");
+    if (!kino__collector_read_file(state, metrics, &text))
         return;
-    }
     while (kino__text_line(&text, &line))
         if (kino__parse_disk(line, &values))
             sample_line(metrics, &values);
@@ -130,8 +108,9 @@ const kino__collector kino__collector_disk = {
     .name = "disk",
     .help = "operations, bytes and times of disks (/proc/diskstats)",
     .classes = classes,
-    .state_size = sizeof(state),
-    .open = open_disk,
+    .file = "diskstats",
+    .state_size = sizeof(kino__proc_file),
+    .open = kino__collector_open_file,
     .sample = sample_disk,
-    .close = close_disk,
+    .close = kino__collector_close_file,
 };

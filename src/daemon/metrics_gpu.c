@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 #define SHARE(key, help, remembered)                                                               \
     {                                                                                              \
         key "_ratio", "gpu_" key "_ratio", NULL, help, KINO__GAUGE, 6, remembered                  \
@@ -127,13 +129,6 @@ void kino__gpu_init(kino__gpu *gpu, const char *source, unsigned index)
         gpu->values[i] = KINO_NO_INT;
 }
 
-static int64_t monotonic_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* -- the thread -- */
 
 static void *load(const kino__gpu_library *library)
@@ -193,7 +188,7 @@ static void read_all(shared *self)
         if (self->states[i])
             next->count += all_libraries[i]->read(self->states[i], next->gpus + next->count,
                                                   KINO__GPU_MOST - next->count);
-    next->read_ns = monotonic_ns();
+    next->read_ns = kino__clock_ns(CLOCK_MONOTONIC);
 }
 
 static void publish(shared *self)
@@ -218,7 +213,7 @@ static bool wait_for_turn(shared *self, int64_t lead_ns, int64_t *last_due_ns)
 {
     (void)pthread_mutex_lock(&self->mutex);
     while (!self->must_stop) {
-        bool is_paused = monotonic_ns() < self->paused_until_ns;
+        bool is_paused = kino__clock_ns(CLOCK_MONOTONIC) < self->paused_until_ns;
         if (is_paused != self->is_paused) {
             (void)pthread_mutex_unlock(&self->mutex);
             follow_pause(self, is_paused);
@@ -230,7 +225,7 @@ static bool wait_for_turn(shared *self, int64_t lead_ns, int64_t *last_due_ns)
             (void)pthread_cond_wait(&self->changed, &self->mutex);
             continue;
         }
-        if (monotonic_ns() >= wake_ns)
+        if (kino__clock_ns(CLOCK_MONOTONIC) >= wake_ns)
             break;
         struct timespec until = {wake_ns / 1000000000, wake_ns % 1000000000};
         (void)pthread_cond_timedwait(&self->changed, &self->mutex, &until);
@@ -257,7 +252,7 @@ static void work(shared *self)
                                all_libraries[i]->has_profiling(self->states[i]);
     (void)pthread_mutex_unlock(&self->mutex);
     while (wait_for_turn(self, lead_ns, &last_due_ns)) {
-        int64_t begin_ns = monotonic_ns();
+        int64_t begin_ns = kino__clock_ns(CLOCK_MONOTONIC);
         read_all(self);
         publish(self);
         lead_ns = (self->next.read_ns - begin_ns) * 2 + 1000000;
@@ -339,7 +334,7 @@ static void close_gpu(void *context)
     shared *with = self->shared;
     if (!with)
         return;
-    int64_t until_ns = monotonic_ns() + 1000000000;
+    int64_t until_ns = kino__clock_ns(CLOCK_MONOTONIC) + 1000000000;
     const struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
     (void)pthread_mutex_lock(&with->mutex);
     with->must_stop = true;
@@ -366,10 +361,11 @@ bool kino__metrics_pause_profiling(kino__metrics *metrics, int64_t seconds)
     int64_t most = INT64_MAX / 4000000000;
     (void)pthread_mutex_lock(&with->mutex);
     bool has_profiling = with->has_profiling;
-    bool was_paused = monotonic_ns() < with->paused_until_ns;
+    int64_t now_ns = kino__clock_ns(CLOCK_MONOTONIC);
+    bool was_paused = now_ns < with->paused_until_ns;
     if (has_profiling)
         with->paused_until_ns =
-            seconds > 0 ? monotonic_ns() + (seconds < most ? seconds : most) * 1000000000 : 0;
+            seconds > 0 ? now_ns + (seconds < most ? seconds : most) * 1000000000 : 0;
     (void)pthread_cond_signal(&with->changed);
     (void)pthread_mutex_unlock(&with->mutex);
     return has_profiling && (seconds > 0 || was_paused);

@@ -12,8 +12,6 @@
 
 typedef struct kino__metrics_http kino__metrics_http;
 
-#define KINO__METRICS_ADDRESS "127.0.0.1:9178"
-
 /* Listens at "HOST:PORT" or "[HOST]:PORT" (numbers only; port 0: any). Loop and metrics must live
  * longer. */
 KINO_NODISCARD kino_status kino__metrics_http_open(kino__loop *loop, kino__metrics *metrics,

@@ -74,6 +74,7 @@ typedef struct kino__collector {
     const char *name;
     const char *help;
     const kino__metric_class *const *classes; /* ends with NULL */
+    const char *file; /* behind /proc, for kino__collector_open_file; NULL: none of that kind */
     size_t state_size;
     /* Opens what is read again and again. False: not available here; kino__collector_miss has
      * said why. */
@@ -162,8 +163,6 @@ struct kino__metrics {
 void kino__collector_miss(kino__metrics *metrics, const char *format, ...) KINO_PRINTF(2, 3);
 /* The same, with the text of an errno value behind it. */
 void kino__collector_miss_errno(kino__metrics *metrics, int errno_value, const char *what);
-/* Everything is there again. */
-void kino__collector_fine(kino__metrics *metrics);
 
 /* -- things and values, for collectors -- */
 
@@ -213,6 +212,12 @@ bool kino__proc_open(kino__proc_file *file, const char *folder, const char *path
 void kino__proc_close(kino__proc_file *file);
 /* The text of now, in the scratch buffer. False (with errno) when it cannot be read. */
 bool kino__proc_read(const kino__proc_file *file, kino__metrics *metrics, kino_str *out);
+
+/* For a collector of one file: its state is a kino__proc_file, these are its open and close. */
+bool kino__collector_open_file(void *state, kino__metrics *metrics);
+void kino__collector_close_file(void *state);
+/* The file's text of now; false when it cannot be read, which kino__collector_miss has said. */
+bool kino__collector_read_file(void *state, kino__metrics *metrics, kino_str *out);
 
 /* -- for the outputs -- */
 

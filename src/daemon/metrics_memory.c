@@ -1,6 +1,4 @@
 /* metrics_memory.c - /proc/meminfo: where the host's memory is. */
-#include <errno.h>
-
 #include "base/str.h"
 #include "daemon/metrics_internal.h"
 #include "daemon/metrics_text.h"
@@ -39,40 +37,19 @@ static const kino__metric metrics_of[COUNT] = {
 static const kino__metric_class memory = {"memory", metrics_of, COUNT, 1};
 static const kino__metric_class *const classes[] = {&memory, NULL};
 
-typedef struct state {
-    kino__proc_file file;
-} state;
-
-static bool open_memory(void *context, kino__metrics *metrics)
-{
-    state *self = context;
-    if (kino__proc_open(&self->file, metrics->proc, "meminfo"))
-        return true;
-    kino__collector_miss_errno(metrics, errno, "cannot read /proc/meminfo");
-    return false;
-}
-
-static void close_memory(void *context)
-{
-    kino__proc_close(&((state *)context)->file);
-}
-
 static int64_t minus(int64_t a, int64_t b)
 {
     return a == KINO_NO_INT || b == KINO_NO_INT || b > a ? KINO_NO_INT : a - b;
 }
 
-static void sample_memory(void *context, kino__metrics *metrics)
+static void sample_memory(void *state, kino__metrics *metrics)
 {
-    state *self = context;
     kino_str text;
     kino__thing *thing = kino__metrics_thing(metrics, &memory, KINO__STR("host"));
     if (!thing)
         return;
-    if (!kino__proc_read(&self->file, metrics, &text)) {
-        kino__collector_miss_errno(metrics, errno, "cannot read /proc/meminfo");
+    if (!kino__collector_read_file(state, metrics, &text))
         return;
-    }
     int64_t values[KINO__MEMORY_VALUES];
     kino__parse_meminfo(text, values);
     for (unsigned i = 0; i < KINO__MEMORY_VALUES; i++)
@@ -87,8 +64,9 @@ const kino__collector kino__collector_memory = {
     .name = "memory",
     .help = "memory of the host (/proc/meminfo)",
     .classes = classes,
-    .state_size = sizeof(state),
-    .open = open_memory,
+    .file = "meminfo",
+    .state_size = sizeof(kino__proc_file),
+    .open = kino__collector_open_file,
     .sample = sample_memory,
-    .close = close_memory,
+    .close = kino__collector_close_file,
 };

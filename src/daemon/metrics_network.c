@@ -2,8 +2,6 @@
  *
  * Interfaces that never carried anything are left out. Some drivers count in 32 bits only. An
  * interface that goes and comes back begins anew. */
-#include <errno.h>
-
 #include "base/str.h"
 #include "daemon/metrics_internal.h"
 #include "daemon/metrics_text.h"
@@ -33,24 +31,6 @@ static const kino__metric metrics_of[COUNT] = {
 static const kino__metric_class network = {"network", metrics_of, COUNT, 256};
 static const kino__metric_class *const classes[] = {&network, NULL};
 
-typedef struct state {
-    kino__proc_file file;
-} state;
-
-static bool open_network(void *context, kino__metrics *metrics)
-{
-    state *self = context;
-    if (kino__proc_open(&self->file, metrics->proc, "net/dev"))
-        return true;
-    kino__collector_miss_errno(metrics, errno, "cannot read /proc/net/dev");
-    return false;
-}
-
-static void close_network(void *context)
-{
-    kino__proc_close(&((state *)context)->file);
-}
-
 static void sample_line(kino__metrics *metrics, const kino__net_line *line)
 {
     if (line->received[KINO__NET_PACKETS] == 0 && line->sent[KINO__NET_PACKETS] == 0)
@@ -66,15 +46,12 @@ static void sample_line(kino__metrics *metrics, const kino__net_line *line)
     }
 }
 
-static void sample_network(void *context, kino__metrics *metrics)
+static void sample_network(void *state, kino__metrics *metrics)
 {
-    state *self = context;
     kino_str text, line;
     kino__net_line values;
-    if (!kino__proc_read(&self->file, metrics, &text)) {
-        kino__collector_miss_errno(metrics, errno, "cannot read /proc/net/dev");
+    if (!kino__collector_read_file(state, metrics, &text))
         return;
-    }
     while (kino__text_line(&text, &line))
         if (kino__parse_net(line, &values))
             sample_line(metrics, &values);
@@ -84,8 +61,9 @@ const kino__collector kino__collector_network = {
     .name = "network",
     .help = "bytes, packets, errors and drops of interfaces (/proc/net/dev)",
     .classes = classes,
-    .state_size = sizeof(state),
-    .open = open_network,
+    .file = "net/dev",
+    .state_size = sizeof(kino__proc_file),
+    .open = kino__collector_open_file,
     .sample = sample_network,
-    .close = close_network,
+    .close = kino__collector_close_file,
 };

@@ -1,8 +1,6 @@
 /* metrics_self.c - the daemon about itself: what it costs, what it counted, which collectors
  * work. */
-#include <errno.h>
-#include <time.h>
-
+#include "base/clock.h"
 #include "base/str.h"
 #include "daemon/metrics_internal.h"
 #include "daemon/metrics_text.h"
@@ -81,13 +79,6 @@ static void close_self(void *context)
     kino__proc_close(&((state *)context)->statm);
 }
 
-static int64_t clock_ns(clockid_t id)
-{
-    struct timespec now;
-    (void)clock_gettime(id, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static void set_numbers(kino__thing *thing, const kino__metrics_daemon *numbers)
 {
     kino__thing_gauge(thing, PROCESSES, numbers->processes);
@@ -130,8 +121,8 @@ static void sample_self(void *context, kino__metrics *metrics)
         if (pages != KINO_NO_INT && pages < INT64_MAX / metrics->page_bytes)
             kino__thing_gauge(thing, RESIDENT, pages * metrics->page_bytes);
     }
-    kino__thing_count(thing, CPU_TIME, clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1000);
-    kino__thing_gauge(thing, SAMPLE_TIME, clock_ns(CLOCK_MONOTONIC) - metrics->began_ns);
+    kino__thing_count(thing, CPU_TIME, kino__clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1000);
+    kino__thing_gauge(thing, SAMPLE_TIME, kino__clock_ns(CLOCK_MONOTONIC) - metrics->began_ns);
     kino__thing_gauge(thing, LEFT_OUT, (int64_t)metrics->left_out);
     sample_collectors(metrics);
 }

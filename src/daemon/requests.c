@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 enum {
@@ -15,16 +15,9 @@ enum {
     FILE_AFTER_MS = 10000,    /* the process is idle again */
 };
 
-static int64_t read_ms(clockid_t clock)
-{
-    struct timespec now;
-    (void)clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static int64_t now_ms(void)
 {
-    return read_ms(CLOCK_MONOTONIC);
+    return kino__clock_ms(CLOCK_MONOTONIC);
 }
 
 const char *kino__target_state_word(kino__target_state state)
@@ -144,7 +137,7 @@ kino_status kino__request_new(kino__requests *rs, uid_t uid, kino__request **out
         return kino__fail_nomem(err);
     *r = (kino__request){.id = rs->next_id,
                          .uid = uid,
-                         .created_ms = read_ms(CLOCK_REALTIME),
+                         .created_ms = kino__clock_ms(CLOCK_REALTIME),
                          .made_ms = now_ms(),
                          .timeout_ms = (int64_t)KINO__REQUEST_TIMEOUT_S * 1000};
     *out = r;
@@ -180,7 +173,7 @@ static bool fill_target(kino__target *t, kino__process *p, const kino__target_op
         kino__trace_file_init(&t->file, &p->id, options->path) && watch_other(t, p, options->path);
     t->has_start = config->has_start_time && config->start_time_ms > 0;
     if (t->has_start)
-        t->start_ms = now_ms() + (config->start_time_ms - read_ms(CLOCK_REALTIME));
+        t->start_ms = now_ms() + (config->start_time_ms - kino__clock_ms(CLOCK_REALTIME));
     t->delay_ms = config->start_delay_ms >= 0 ? config->start_delay_ms
                                               : config->warmup_ms + KINO__CONFIG_LEAD_MS;
     t->duration_ms = config->wants_snapshot ? config->snapshot_ms : config->duration_ms;

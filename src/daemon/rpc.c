@@ -57,6 +57,15 @@ static void close_connection(kino__rpc_connection *c)
 
 /* -- answering */
 
+void kino__rpc_put_pids(kino__json *json, const char *key, const int32_t *pids, size_t count)
+{
+    kino__json_key(json, key);
+    kino__json_begin_array(json);
+    for (size_t i = 0; i < count; i++)
+        kino__json_int(json, pids[i]);
+    kino__json_end_array(json);
+}
+
 bool kino__rpc_answer(struct kino__daemon *daemon, kino_str body, uid_t uid, bool is_unix,
                       kino__buffer *answer)
 {

@@ -68,5 +68,7 @@ bool kino__rpc_answer(struct kino__daemon *daemon, kino_str body, uid_t uid, boo
 /* The families of functions; false: there is none of that name, or it has no answer. */
 bool kino__rpc_dynolog(const kino__rpc_call *call, kino_str function, kino__json *answer);
 bool kino__rpc_kino(const kino__rpc_call *call, kino_str function, kino__json *answer);
+/* For both: a member with a list of processes. */
+void kino__rpc_put_pids(kino__json *json, const char *key, const int32_t *pids, size_t count);
 
 #endif

@@ -4,15 +4,6 @@
 #include "daemon/daemon_internal.h"
 #include "daemon/trigger.h"
 
-static void put_pids(kino__json *json, const char *key, const int32_t *pids, size_t count)
-{
-    kino__json_key(json, key);
-    kino__json_begin_array(json);
-    for (size_t i = 0; i < count; i++)
-        kino__json_int(json, pids[i]);
-    kino__json_end_array(json);
-}
-
 static void put_failed(kino__json *json, const char *text)
 {
     kino__json_begin_object(json);
@@ -27,15 +18,15 @@ static void put_triggered(kino__json *json, const kino__trigger_result *r, const
     kino__json_begin_object(json);
     kino__json_key(json, "activityProfilersBusy");
     kino__json_uint(json, r->busy.count);
-    put_pids(json, "activityProfilersTriggered", r->triggered.items, r->triggered.count);
+    kino__rpc_put_pids(json, "activityProfilersTriggered", r->triggered.items, r->triggered.count);
     if (problem) {
         kino__json_key(json, "error");
         kino__json_text(json, problem);
     }
     kino__json_key(json, "eventProfilersBusy");
     kino__json_int(json, 0);
-    put_pids(json, "eventProfilersTriggered", NULL, 0);
-    put_pids(json, "processesMatched", r->matched.items, r->matched.count);
+    kino__rpc_put_pids(json, "eventProfilersTriggered", NULL, 0);
+    kino__rpc_put_pids(json, "processesMatched", r->matched.items, r->matched.count);
     if (r->request) {
         kino__json_key(json, "request");
         kino__json_uint(json, r->request->id);

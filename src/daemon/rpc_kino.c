@@ -301,15 +301,6 @@ static kino_status read_trigger(const kino__rpc_call *call, kino__trigger *t, in
     return text->failed ? kino__fail_nomem(err) : KINO_OK;
 }
 
-static void put_numbers(kino__json *json, const char *key, const int32_t *pids, size_t count)
-{
-    kino__json_key(json, key);
-    kino__json_begin_array(json);
-    for (size_t i = 0; i < count; i++)
-        kino__json_int(json, pids[i]);
-    kino__json_end_array(json);
-}
-
 static kino_status trigger(const kino__rpc_call *call, kino__json *json, kino_error *err)
 {
     kino__daemon *d = call->daemon;
@@ -323,7 +314,7 @@ static kino_status trigger(const kino__rpc_call *call, kino__json *json, kino_er
     if (st == KINO_OK) {
         if (result.request)
             kino__request_json(result.request, true, json);
-        put_numbers(json, "busy", result.busy.items, result.busy.count);
+        kino__rpc_put_pids(json, "busy", result.busy.items, result.busy.count);
         kino__json_key(json, "matched");
         kino__json_uint(json, result.matched.count);
         kino__json_key(json, "denied");
@@ -425,6 +416,11 @@ static kino_status get_statistics(const kino__rpc_call *call, kino__json *json, 
     put_number(json, "reports", s->reports);
     put_number(json, "reply_p50_us", reply_time(s, 0.5));
     put_number(json, "reply_p99_us", reply_time(s, 0.99));
+    kino__json_key(json, "replies_below_us"); /* 2^0, 2^1, ...: each answer in one of them */
+    kino__json_begin_array(json);
+    for (size_t i = 0; i < KINO__FABRIC_DELAYS; i++)
+        kino__json_uint(json, s->delays[i]);
+    kino__json_end_array(json);
     put_number(json, "requests", d->requests.total);
     put_number(json, "requests_open", d->requests.open);
     put_number(json, "rpc_calls", d->rpc.calls);

@@ -181,7 +181,7 @@ static kino_status read_file(kino__settings *s, const char *path, kino_error *er
 
 static const char *from_environment(const char *name)
 {
-    return getenv(name); /* NOLINT(concurrency-mt-unsafe): before there are threads */
+    return getenv(name); /* NOLINT(concurrency-mt-unsafe): nobody calls setenv here */
 }
 
 static kino_str usual_file(kino__arena *arena, const char *(*environment)(const char *))

@@ -3,8 +3,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/glob.h"
 #include "daemon/access.h"
@@ -13,16 +13,10 @@ typedef KINO__VEC(kino__process *) process_list;
 
 enum { DAYS_AHEAD = 7 };
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static kino_status parse(kino_str text, int64_t pid, kino__config *out, kino_error *err)
 {
-    const kino__config_context context = {.origin = "request", .now_ms = now_ms(), .pid = pid};
+    const kino__config_context context = {
+        .origin = "request", .now_ms = kino__clock_ms(CLOCK_REALTIME), .pid = pid};
     return kino__config_parse(text, &context, out, err);
 }
 
@@ -265,7 +259,7 @@ static kino_status check(const kino__trigger *t, kino_error *err)
     if (st == KINO_OK)
         st = kino__config_check_request(&config, "request", err);
     if (st == KINO_OK && config.has_start_time &&
-        config.start_time_ms - now_ms() > (int64_t)DAYS_AHEAD * 86400000)
+        config.start_time_ms - kino__clock_ms(CLOCK_REALTIME) > (int64_t)DAYS_AHEAD * 86400000)
         st =
             kino__fail(err, KINO_ARGUMENT,
                        "a start more than %d days ahead: it is in milliseconds since 1970, and the "

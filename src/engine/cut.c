@@ -162,14 +162,7 @@ static kino_status add_cut(kino_run *out, const kino__trace *trace, const uint8_
 {
     kino__derive_source source = {.trace = trace, .is_kept = is_kept};
     kino__derive derive = {.sources = &source, .count = 1, .progress = progress};
-    kino__trace *made;
-    KINO_TRY(kino__trace_derive(&derive, &made, err));
-    kino_status st = kino__derived_copy_metadata(made, trace, err);
-    if (st != KINO_OK) {
-        kino__trace_free(made);
-        return st;
-    }
-    return kino__run_add_take(&out->run, made, err);
+    return kino__derived_run_add(out, &derive, err);
 }
 
 static kino_status cut_trace(const kino__cut *cut, kino_run *out, const kino__trace *trace,

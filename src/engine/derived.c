@@ -46,13 +46,25 @@ void kino__derived_run_warn(kino_run *run, const char *format, ...)
         *slot = line.data; /* a warning that finds no memory is lost, the run is not */
 }
 
-kino_status kino__derived_copy_metadata(kino__trace *to, const kino__trace *from, kino_error *err)
+static kino_status copy_metadata(kino__trace *to, const kino__trace *from, kino_error *err)
 {
     for (size_t i = 0; i < from->metadata.count; i++)
         if (!kino__trace_add_metadata(to, from->metadata.items[i].key,
                                       from->metadata.items[i].value))
             return kino__fail_nomem(err);
     return KINO_OK;
+}
+
+kino_status kino__derived_run_add(kino_run *run, const kino__derive *derive, kino_error *err)
+{
+    kino__trace *made;
+    KINO_TRY(kino__trace_derive(derive, &made, err));
+    kino_status st = copy_metadata(made, derive->sources[0].trace, err);
+    if (st != KINO_OK) {
+        kino__trace_free(made);
+        return st;
+    }
+    return kino__run_add_take(&run->run, made, err);
 }
 
 const char *kino__trace_title(kino__arena *arena, const kino__trace *trace)

@@ -5,6 +5,7 @@
 #include <kino/engine.h>
 
 #include "base/arena.h"
+#include "store/derive.h"
 #include "store/run.h"
 #include "store/table.h"
 
@@ -28,9 +29,9 @@ KINO_NODISCARD kino_status kino__derived_run_new(const kino_run *parent, kino_ru
 /* Adds a line to its warnings. */
 void kino__derived_run_warn(kino_run *run, const char *format, ...) KINO_PRINTF(2, 3);
 uint64_t kino__run_event_count(const kino_run *run);
-/* The top-level keys of a trace, for one made from it. */
-KINO_NODISCARD kino_status kino__derived_copy_metadata(kino__trace *to, const kino__trace *from,
-                                                       kino_error *err);
+/* Makes a trace from one source, with its top-level keys, and adds it. */
+KINO_NODISCARD kino_status kino__derived_run_add(kino_run *run, const kino__derive *derive,
+                                                 kino_error *err);
 /* "rank 3", or "trace 2" where the rank is unknown, into the arena; never NULL. */
 const char *kino__trace_title(kino__arena *arena, const kino__trace *trace);
 /* What names of files in a format end with (".json.gz"), in the arena; empty: no such format. */

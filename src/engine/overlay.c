@@ -36,7 +36,9 @@ static void overlays_free(void *value)
     free(all);
 }
 
-kino_status kino__overlay_run_new(const kino_run *run, kino_run **out, kino_error *err)
+/* A run without traces beside `run`, with room for what is drawn onto each trace, which is kept and
+ * freed with the run: kino__overlay_of. */
+static kino_status overlay_run_new(const kino_run *run, kino_run **out, kino_error *err)
 {
     KINO_TRY(kino__derived_run_new(run, out, err));
     overlays *all = calloc(1, sizeof *all);
@@ -61,7 +63,7 @@ kino_status kino__overlay_make(kino_run *run,
                                const void *options, kino_run **out, kino_error *err)
 {
     kino_run *made;
-    KINO_TRY(kino__overlay_run_new(run, &made, err));
+    KINO_TRY(overlay_run_new(run, &made, err));
     kino_status st = kino__run_prepare(run, KINO__COLUMN_ALL, err);
     if (st == KINO_OK)
         st = draw(run, made, options, err);
@@ -263,14 +265,7 @@ kino_status kino__overlay_finish(kino_run *overlay_run, const kino__trace *trace
                            .progress = progress,
                            .made = overlay->events.items,
                            .made_count = overlay->events.count};
-    kino__trace *made;
-    KINO_TRY(kino__trace_derive(&derive, &made, err));
-    kino_status st = kino__derived_copy_metadata(made, trace, err);
-    if (st != KINO_OK) {
-        kino__trace_free(made);
-        return st;
-    }
-    return kino__run_add_take(&overlay_run->run, made, err);
+    return kino__derived_run_add(overlay_run, &derive, err);
 }
 
 void kino__overlay_warn(kino_run *overlay_run, const char *text)

@@ -26,18 +26,14 @@ typedef struct kino__overlay {
     bool failed;
 } kino__overlay;
 
-/* A run without traces beside `run`, with room for what is drawn onto each trace, which is kept and
- * freed with the run: kino__overlay_of. */
-KINO_NODISCARD kino_status kino__overlay_run_new(const kino_run *run, kino_run **out,
-                                                 kino_error *err);
-kino__overlay *kino__overlay_of(kino_run *overlay_run, size_t place); /* of the trace in `run` */
-
-/* Such a run, drawn by `draw` with its options; all columns are there. */
+/* A run beside `run`, drawn by `draw` with its options; all columns are there. */
 KINO_NODISCARD kino_status kino__overlay_make(kino_run *run,
                                               kino_status (*draw)(kino_run *run, kino_run *made,
                                                                   const void *options,
                                                                   kino_error *err),
                                               const void *options, kino_run **out, kino_error *err);
+/* What is drawn onto a trace, by its place in `run`; kept and freed with the overlay's run. */
+kino__overlay *kino__overlay_of(kino_run *overlay_run, size_t place);
 
 /* Adds an event. `name` and `category` must outlive the run (kino__overlay_name); `args` and `text`
  * are copied, what `event` has of them does not count. */
@@ -47,8 +43,8 @@ void kino__overlay_add(kino__overlay *overlay, const kino__derive_event *event, 
 /* A copy of a name that lives as long as the overlay. */
 kino_str kino__overlay_name(kino__overlay *overlay, kino_str name);
 
-/* Zeroed marks for the rows of the trace, which belong to the overlay; NULL (and failed) when memory
- * is out. Then the marks themselves: their numbers. */
+/* Zeroed marks for the rows of the trace, which belong to the overlay; NULL (and failed) when
+ * memory is out. Then the marks themselves: their numbers. */
 uint32_t *kino__overlay_marks_new(kino__overlay *overlay, const kino__trace *trace,
                                   const char *key);
 uint32_t kino__overlay_add_mark(kino__overlay *overlay, kino_str member);

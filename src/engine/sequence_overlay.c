@@ -1,6 +1,6 @@
-/* sequence_overlay.c - a run with the frequent kernel sequences of an operator drawn in: every event
- * of a call that runs one (the call, what it calls, its kernels) has the argument "Patterns" with
- * the sequence and how often it comes. Viewers find them by searching for that word. */
+/* sequence_overlay.c - a run with the frequent kernel sequences of an operator drawn in: every
+ * event of a call that runs one (the call, what it calls, its kernels) has the argument "Patterns"
+ * with the sequence and how often it comes. Viewers find them by searching for that word. */
 #include <inttypes.h>
 #include <stdlib.h>
 

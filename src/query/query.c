@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "query/function_set.h"
 #include "query/tables.h"
@@ -36,13 +37,6 @@ typedef struct query {
     kino__buffer blobs; /* hex digits of the current row's blobs */
     kino__arena arena;
 } query;
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* ---- the fence ---- */
 
@@ -86,7 +80,7 @@ static int check_progress(void *context)
     /* Relaxed: another thread sets it, and nothing else depends on it. */
     if (q->options.cancel && __atomic_load_n(q->options.cancel, __ATOMIC_RELAXED))
         q->stopped = KINO_CANCELLED;
-    else if (q->options.timeout_ms && now_ns() >= q->deadline_ns)
+    else if (q->options.timeout_ms && kino__clock_ns(CLOCK_MONOTONIC) >= q->deadline_ns)
         q->stopped = KINO_LIMIT;
     return q->stopped != KINO_OK;
 }
@@ -306,7 +300,7 @@ kino_status kino__query_open(const kino__run *run, const char *sql,
     q->base.free = free_query;
     if (options)
         q->options = *options;
-    q->deadline_ns = now_ns() + (int64_t)q->options.timeout_ms * 1000000;
+    q->deadline_ns = kino__clock_ns(CLOCK_MONOTONIC) + (int64_t)q->options.timeout_ms * 1000000;
     kino_status status = KINO_OK;
     if (!kino__query_context_init(&q->context, run))
         status = kino__fail_nomem(err);

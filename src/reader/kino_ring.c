@@ -36,12 +36,6 @@ static void cursor_free(const kino__text *text, void *cursor)
     free(cursor);
 }
 
-static kino_str read_nothing(const kino__text *text, void *cursor, uint64_t offset, uint64_t size)
-{
-    (void)text, (void)cursor, (void)offset, (void)size;
-    return (kino_str){"", 0};
-}
-
 static kino_str make_args(const kino__text *text, void *cursor, uint64_t place)
 {
     const ring_text *self = (const ring_text *)text;
@@ -73,11 +67,8 @@ static ring_text *attach(kino__kino_file *f, kino__trace *trace)
     ring_text *self = calloc(1, sizeof *self);
     if (!self)
         return NULL;
-    self->text = (kino__text){.read = read_nothing,
-                              .cursor_new = cursor_new,
-                              .cursor_free = cursor_free,
-                              .free = free_text,
-                              .args = make_args};
+    self->text = (kino__text){
+        .cursor_new = cursor_new, .cursor_free = cursor_free, .free = free_text, .args = make_args};
     self->file = f;
     trace->text = &self->text;
     trace->source = NULL;

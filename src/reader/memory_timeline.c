@@ -46,12 +46,6 @@ static void cursor_free(const kino__text *text, void *cursor)
     free(cursor);
 }
 
-static kino_str read_nothing(const kino__text *text, void *cursor, uint64_t offset, uint64_t size)
-{
-    (void)text, (void)cursor, (void)offset, (void)size;
-    return (kino_str){"", 0};
-}
-
 /* `place` is the number of a record, from 1. */
 static kino_str make_args(const kino__text *text, void *cursor, uint64_t place)
 {
@@ -85,11 +79,8 @@ static kino__text *text_take(kino__timeline_records *records)
     timeline_text *self = calloc(1, sizeof *self);
     if (!self)
         return NULL;
-    self->text = (kino__text){.read = read_nothing,
-                              .cursor_new = cursor_new,
-                              .cursor_free = cursor_free,
-                              .free = free_text,
-                              .args = make_args};
+    self->text = (kino__text){
+        .cursor_new = cursor_new, .cursor_free = cursor_free, .free = free_text, .args = make_args};
     memcpy(&self->records, records, sizeof self->records);
     memset(records, 0, sizeof *records);
     return &self->text;

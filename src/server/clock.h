@@ -5,11 +5,11 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 static inline int64_t kino__now_ms(void)
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return kino__clock_ms(CLOCK_MONOTONIC);
 }
 
 /* In so many ms, for waiting at a condition that goes by the same clock. */

@@ -9,8 +9,9 @@
  *
  * A derived trace is a trace like any other: links, queries and writers work on it. It borrows: the
  * sources, and what the rules point to, must outlive it. Events are numbered anew in file order,
- * source by source, as the file written from it numbers them (both ends of a B/E pair count). Events
- * may come on top that no source has (counters, arrows); they stand behind all others in the file. */
+ * source by source, as the file written from it numbers them (both ends of a B/E pair count).
+ * Events may come on top that no source has (counters, arrows); they stand behind all others in the
+ * file. */
 #ifndef KINO__STORE_DERIVE_H
 #define KINO__STORE_DERIVE_H
 
@@ -53,8 +54,8 @@ typedef struct kino__derive_rules {
                    kino_str text, kino__buffer *out);
     /* Numbers, and labels that are none; the texts of others go through `string`. */
     void (*pid)(const void *context, uint32_t source, kino__label *pid);
-    /* Does a row that has no arguments get some? `args` is called with an empty text then, and makes
-     * them. */
+    /* Does a row that has no arguments get some? `args` is called with an empty text then, and
+     * makes them. */
     bool (*adds_args)(const void *context, uint32_t source, uint32_t row);
     /* The argument object of a row. */
     bool (*args)(const void *context, uint32_t source, uint32_t row, kino_str text,

@@ -1,5 +1,5 @@
-/* stacks.h - the spans of a track as call stacks; for whoever shows stacks (speedscope, collapsed, flame
- * graphs).
+/* stacks.h - the spans of a track as call stacks; for whoever shows stacks (speedscope, collapsed,
+ * flame graphs).
  *
  * Stacks want spans that open and close in strict order. Spans of a track nearly
  * always do; where two overlap and neither contains the other, the later one goes to another lane:

@@ -14,7 +14,7 @@ typedef struct kino__text kino__text;
 struct kino__text {
     /* A view of [offset, offset + size); shorter at the end of the text, empty when it cannot be
      * had. Valid until the next read through the same cursor. At least 64 bytes behind it are
-     * readable. */
+     * readable. NULL: it is empty everywhere. */
     kino_str (*read)(const kino__text *text, void *cursor, uint64_t offset, uint64_t size);
     void *(*cursor_new)(const kino__text *text); /* NULL: no cursor is needed */
     void (*cursor_free)(const kino__text *text, void *cursor);
@@ -45,7 +45,7 @@ static inline void kino__text_rest(const kino__text *text)
 
 static inline kino_str kino__text_read(kino__text_cursor *cursor, uint64_t offset, uint64_t size)
 {
-    if (!cursor->text)
+    if (!cursor->text || !cursor->text->read)
         return (kino_str){"", 0};
     return cursor->text->read(cursor->text, cursor->state, offset, size);
 }

@@ -1,8 +1,8 @@
 /* aggregate.c - what lies in an area: times by name, by category, by track, and counters.
  *
  * Every event of the area is visited once (sweep.c) and added to the group of its name and category
- * within its trace (times stop at the largest number there is); groups of one text are put together at the end, since each trace has strings of
- * its own. */
+ * within its trace (times stop at the largest number there is); groups of one text are put together
+ * at the end, since each trace has strings of its own. */
 #include <stdlib.h>
 
 #include "base/error.h"

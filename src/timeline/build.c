@@ -17,7 +17,7 @@ bool kino__tl_block_new(kino__tl_track *track, size_t size)
     return track->block != NULL;
 }
 
-void kino__tl_block_free(kino__tl_track *track)
+static void block_free(kino__tl_track *track)
 {
     if (track->block_size >= PAGES_FROM)
         kino__pages_free(track->block, track->block_size);
@@ -156,7 +156,7 @@ void kino__timeline_free(kino__timeline *timeline)
     if (!timeline)
         return;
     for (size_t i = 0; i < timeline->tracks.count; i++)
-        kino__tl_block_free(&timeline->tracks.items[i]);
+        block_free(&timeline->tracks.items[i]);
     /* Relaxed: whoever frees the timeline is its last user. */
     kino__tl_tile_free(atomic_load_explicit(&timeline->spare, memory_order_relaxed));
     kino__vec_deinit(&timeline->tracks);

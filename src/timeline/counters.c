@@ -5,7 +5,8 @@
  *   {"ph": "i", "pid": 1, "name": "[memory]", "args": {"Device Type": 1, "Device Id": 0,
  *    "Total Allocated": 512, "Total Reserved": 2048, ...}}
  *
- * give "memory: free" and "memory: used", and "GPU0 memory: allocated bytes" and "... reserved bytes".
+ * give "memory: free" and "memory: used", and "GPU0 memory: allocated bytes" and "... reserved
+ * bytes".
  *
  * The values are in the argument texts, which are read once here. Values that are no number leave
  * no point. A pyramid of least and greatest values (as for lines) stands above the points. */

@@ -129,8 +129,7 @@ static bool add_event(kino_result *result, const kino__tl_subject *s)
     kino__table_add_int(table, trace->rank);
     kino__table_add_int(table, s->track ? s->place.track : KINO_NO_INT);
     kino__table_add_int(table, s->track ? s->place.line : KINO_NO_INT);
-    kino__table_add_text(table, name);
-    kino__tl_add_str(table, kino__trace_category_text(trace, category));
+    kino__tl_add_name(table, trace, s->row);
     kino__table_add_text(table,
                          kino__str_from(kino__tl_category_name(kino__tl_category(category, name))));
     kino__table_add_text(table, (kino_str){(const char *)&trace->phase[s->row], 1});
@@ -225,8 +224,7 @@ static bool add_stack(kino_result *result, const kino__tl_subject *s)
         uint32_t row = rows.items[i];
         kino__table_add_int(table, (int64_t)i);
         kino__table_add_int(table, kino__trace_event_id(s->trace, row));
-        kino__table_add_text(table, kino__trace_string(s->trace, s->trace->name[row]));
-        kino__tl_add_str(table, kino__trace_category_text(s->trace, s->trace->category[row]));
+        kino__tl_add_name(table, s->trace, row);
         kino__table_add_int(table, s->trace->ts[row]);
         kino__table_add_int(table, kino__tl_end(s->track, row) - s->trace->ts[row]);
         add_source(table, s, row);

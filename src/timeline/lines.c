@@ -11,7 +11,8 @@
  * Open spans are a stack with ends falling towards its top, as in store/link_nesting.c; there the
  * answer is parents, here only the line is kept. What has no length (instants too) takes no room
  * and contains nothing. Three passes over the rows: lines and their counts; places, and level 1 of
- * the trees; the levels above. Cost: linear; spans that overlap on many lines pass over blocks of them. */
+ * the trees; the levels above. Cost: linear; spans that overlap on many lines pass over blocks of
+ * them. */
 
 #include "timeline/timeline_internal.h"
 

@@ -49,8 +49,7 @@ static void add(list *l, const char *relation, uint32_t row)
     bool is_drawn = kino__tl_find(l->s->timeline, trace, row, &place);
     kino__table_add_text(l->table, kino__str_from(relation));
     kino__table_add_int(l->table, kino__trace_event_id(trace, row));
-    kino__table_add_text(l->table, kino__trace_string(trace, trace->name[row]));
-    kino__tl_add_str(l->table, kino__trace_category_text(trace, trace->category[row]));
+    kino__tl_add_name(l->table, trace, row);
     kino__table_add_int(l->table, is_drawn ? place.track : KINO_NO_INT);
     kino__table_add_int(l->table, is_drawn ? place.line : KINO_NO_INT);
     kino__table_add_int(l->table, trace->ts[row]);

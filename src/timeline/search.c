@@ -249,8 +249,7 @@ static void add_hit(kino__table *table, const kino__timeline *timeline, const hi
     kino__table_add_int(table, trace->rank);
     kino__table_add_int(table, found->track);
     kino__table_add_int(table, line);
-    kino__table_add_text(table, kino__trace_string(trace, trace->name[found->row]));
-    kino__tl_add_str(table, kino__trace_category_text(trace, trace->category[found->row]));
+    kino__tl_add_name(table, trace, found->row);
     kino__table_add_int(table, found->start);
     kino__table_add_int(table, kino__tl_end(track, found->row) - found->start);
 }

@@ -171,11 +171,12 @@ void kino__tl_sort_tracks(kino__timeline *timeline);
 
 /* build.c */
 KINO_NODISCARD bool kino__tl_block_new(kino__tl_track *track, size_t size);
-void kino__tl_block_free(kino__tl_track *track);
 
 /* tracks.c */
 void kino__tl_add_label(kino__table *table, const kino__trace *trace, const kino__label *label);
 void kino__tl_add_str(kino__table *table, kino_str text); /* null when it is empty */
+/* Name and category of an event. */
+void kino__tl_add_name(kino__table *table, const kino__trace *trace, uint32_t row);
 
 /* steps.c: in order of start. False when memory is out. */
 typedef struct kino__tl_step {

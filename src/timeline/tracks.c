@@ -48,6 +48,12 @@ void kino__tl_add_str(kino__table *table, kino_str text)
         kino__table_add_null(table);
 }
 
+void kino__tl_add_name(kino__table *table, const kino__trace *trace, uint32_t row)
+{
+    kino__table_add_text(table, kino__trace_string(trace, trace->name[row]));
+    kino__tl_add_str(table, kino__trace_category_text(trace, trace->category[row]));
+}
+
 static void add_track(kino__table *table, size_t number, const kino__tl_track *track)
 {
     bool is_counter = track->kind == KINO__TL_COUNTER;

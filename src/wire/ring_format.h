@@ -20,8 +20,6 @@ enum {
     KINO__RING_ANCHORS = 1024,   /* of a bank */
     KINO__RING_BANKS = 2,
     KINO__RING_RECORD_SIZE = 32,
-    KINO__RING_PAYLOAD_MAX =
-        1100, /* records that belong to one: 32 KiB of text and a little more */
 };
 
 /* The head of a segment: kino_impl_v1_segment without its records. */

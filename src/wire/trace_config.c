@@ -1,8 +1,8 @@
-/* trace_config.c - reading configuration text: lines, values by kind, and what holds when nothing is
- * said.
+/* trace_config.c - reading configuration text: lines, values by kind, and what holds when nothing
+ * is said.
  *
- * One pass over the lines; the table of keys (trace_config_keys.def) says where a value goes and how
- * it is read. Values are checked as they come, the rules that join several keys at the end. */
+ * One pass over the lines; the table of keys (trace_config_keys.def) says where a value goes and
+ * how it is read. Values are checked as they come, the rules that join several keys at the end. */
 #include "wire/trace_config.h"
 
 #include <signal.h>

@@ -16,6 +16,13 @@ static void check_rows(kino__trace *trace, const char *params, const char *table
     kino_result_free(result);
 }
 
+/* A call of the runtime on the host's thread. */
+#define CALL(text, start, length, id)                                                              \
+    {                                                                                              \
+        .cat = "cuda_runtime", .name = (text), .track = 1, .ts = (start), .dur = (length),         \
+        .bind = (id)                                                                               \
+    }
+
 /*   A 0.......................100     C 120..150
  *        B 20.....50                               */
 TEST(time_inside_operators_counts_and_between_them_not)
@@ -41,18 +48,7 @@ static kino__trace *launch_and_wait(void)
 {
     return FIXTURE(
         {.cat = "cpu_op", .name = "op", .track = 1, .ts = 0, .dur = 30},
-        {.cat = "cuda_runtime",
-         .name = "cudaLaunchKernel",
-         .track = 1,
-         .ts = 10,
-         .dur = 10,
-         .bind = 1},
-        {.cat = "cuda_runtime",
-         .name = "cudaDeviceSynchronize",
-         .track = 1,
-         .ts = 40,
-         .dur = 120,
-         .bind = 2},
+        CALL("cudaLaunchKernel", 10, 10, 1), CALL("cudaDeviceSynchronize", 40, 120, 2),
         {.cat = "kernel", .name = "gemm", .track = 7, .ts = 50, .dur = 100, .bind = 1},
         {.cat = "cuda_sync", .name = "Context Sync", .track = 7, .ts = 45, .dur = 110, .bind = 2});
 }
@@ -78,18 +74,7 @@ TEST(a_wait_that_is_over_too_early_does_not_make_the_path_longer_than_the_time)
 {
     kino__trace *trace = FIXTURE(
         {.cat = "cpu_op", .name = "op", .track = 1, .ts = 0, .dur = 30},
-        {.cat = "cuda_runtime",
-         .name = "cudaLaunchKernel",
-         .track = 1,
-         .ts = 10,
-         .dur = 10,
-         .bind = 1},
-        {.cat = "cuda_runtime",
-         .name = "cudaDeviceSynchronize",
-         .track = 1,
-         .ts = 40,
-         .dur = 60,
-         .bind = 2},
+        CALL("cudaLaunchKernel", 10, 10, 1), CALL("cudaDeviceSynchronize", 40, 60, 2),
         {.cat = "cpu_op", .name = "late", .track = 1, .ts = 100, .dur = 140},
         {.cat = "kernel", .name = "gemm", .track = 7, .ts = 50, .dur = 100, .bind = 1},
         {.cat = "cuda_sync", .name = "Context Sync", .track = 7, .ts = 45, .dur = 50, .bind = 2});
@@ -106,33 +91,23 @@ TEST(a_wait_that_is_over_too_early_does_not_make_the_path_longer_than_the_time)
 TEST(a_wait_that_hta_cannot_place_is_no_work)
 {
     static const char stream[] = "{\"stream\": 7}";
-    kino__trace *trace = FIXTURE({.cat = "cpu_op", .name = "op", .track = 1, .ts = 0, .dur = 30},
-                                 {.cat = "cuda_runtime",
-                                  .name = "cudaLaunchKernel",
-                                  .track = 1,
-                                  .ts = 10,
-                                  .dur = 10,
-                                  .bind = 1},
-                                 {.cat = "cuda_runtime",
-                                  .name = "cudaDeviceSynchronize",
-                                  .track = 1,
-                                  .ts = 40,
-                                  .dur = 120,
-                                  .bind = 2},
-                                 {.cat = "kernel",
-                                  .name = "gemm",
-                                  .track = 7,
-                                  .ts = 50,
-                                  .dur = 100,
-                                  .bind = 1,
-                                  .args = stream},
-                                 {.cat = "cuda_sync",
-                                  .name = "Unknown Sync",
-                                  .track = 7,
-                                  .ts = 45,
-                                  .dur = 110,
-                                  .bind = 2,
-                                  .args = stream});
+    kino__trace *trace =
+        FIXTURE({.cat = "cpu_op", .name = "op", .track = 1, .ts = 0, .dur = 30},
+                CALL("cudaLaunchKernel", 10, 10, 1), CALL("cudaDeviceSynchronize", 40, 120, 2),
+                {.cat = "kernel",
+                 .name = "gemm",
+                 .track = 7,
+                 .ts = 50,
+                 .dur = 100,
+                 .bind = 1,
+                 .args = stream},
+                {.cat = "cuda_sync",
+                 .name = "Unknown Sync",
+                 .track = 7,
+                 .ts = 45,
+                 .dur = 110,
+                 .bind = 2,
+                 .args = stream});
     /* op 10 and 10, the launch 10, gemm 100, and nothing for the record */
     check_rows(trace, "compat=hta-ns", "edges_by_type", "type,weight",
                "critical_path_operator,130;critical_path_dependency,0;"
@@ -143,18 +118,7 @@ TEST(a_wait_that_hta_cannot_place_is_no_work)
 TEST(work_that_waits_in_the_queue_follows_the_work_before_it)
 {
     kino__trace *trace = FIXTURE(
-        {.cat = "cuda_runtime",
-         .name = "cudaLaunchKernel",
-         .track = 1,
-         .ts = 0,
-         .dur = 5,
-         .bind = 1},
-        {.cat = "cuda_runtime",
-         .name = "cudaLaunchKernel",
-         .track = 1,
-         .ts = 6,
-         .dur = 4,
-         .bind = 2},
+        CALL("cudaLaunchKernel", 0, 5, 1), CALL("cudaLaunchKernel", 6, 4, 2),
         {.cat = "kernel", .name = "a", .track = 7, .ts = 20, .dur = 100, .bind = 1},
         {.cat = "kernel", .name = "ncclDevKernel_x", .track = 7, .ts = 130, .dur = 70, .bind = 2});
     check_rows(trace, "", "summary", "bound_by,duration",
@@ -171,30 +135,8 @@ TEST(streams_wait_for_recorded_events)
     kino__trace *trace = FIXTURE(
         /* HTA takes the number 0 for "none" */
         {.cat = "cpu_op", .name = "first", .track = 1, .ts = 0, .dur = 1},
-        {.cat = "cuda_runtime",
-         .name = "cudaLaunchKernel",
-         .track = 1,
-         .ts = 10,
-         .dur = 5,
-         .bind = 1},
-        {.cat = "cuda_runtime",
-         .name = "cudaEventRecord",
-         .track = 1,
-         .ts = 20,
-         .dur = 2,
-         .bind = 2},
-        {.cat = "cuda_runtime",
-         .name = "cudaStreamWaitEvent",
-         .track = 1,
-         .ts = 25,
-         .dur = 2,
-         .bind = 3},
-        {.cat = "cuda_runtime",
-         .name = "cudaLaunchKernel",
-         .track = 1,
-         .ts = 30,
-         .dur = 5,
-         .bind = 4},
+        CALL("cudaLaunchKernel", 10, 5, 1), CALL("cudaEventRecord", 20, 2, 2),
+        CALL("cudaStreamWaitEvent", 25, 2, 3), CALL("cudaLaunchKernel", 30, 5, 4),
         {.cat = "kernel",
          .name = "K1",
          .track = 7,
@@ -228,12 +170,7 @@ TEST(streams_wait_for_recorded_events)
 
 TEST(a_graph_launch_leads_to_its_first_kernel)
 {
-    kino__trace *trace = FIXTURE({.cat = "cuda_runtime",
-                                  .name = "cudaGraphLaunch",
-                                  .track = 1,
-                                  .ts = 10,
-                                  .dur = 5,
-                                  .bind = 4},
+    kino__trace *trace = FIXTURE(CALL("cudaGraphLaunch", 10, 5, 4),
                                  {.cat = "kernel",
                                   .name = "a",
                                   .track = 7,
@@ -320,12 +257,7 @@ TEST(an_empty_trace_has_no_path)
 TEST(work_of_amd_has_launches_and_stream_0)
 {
     kino__trace *trace = FIXTURE({.cat = "cpu_op", .name = "first", .track = 1, .ts = 0, .dur = 1},
-                                 {.cat = "cuda_runtime",
-                                  .name = "hipLaunchKernel",
-                                  .track = 1,
-                                  .ts = 10,
-                                  .dur = 5,
-                                  .bind = 4},
+                                 CALL("hipLaunchKernel", 10, 5, 4),
                                  {.cat = "kernel",
                                   .name = "a",
                                   .track = 2,

@@ -33,6 +33,10 @@ TEST(json_in_reads_every_kind_of_value)
     CHECK(!kino__json_in_get_int(root, "b", &number));
     CHECK(kino__json_in_get_text(root, "c", &text));
     CHECK_EQ(text, "x\n\xc3\xa9\xf0\x9f\x98\x80");
+    CHECK_EQ(kino__json_in_int(root, "a"), 12);
+    CHECK_EQ(kino__json_in_int(root, "b"), KINO_NO_INT);
+    CHECK_STR(kino__json_in_string(root, "c"), "x\n\xc3\xa9\xf0\x9f\x98\x80");
+    CHECK(!kino__json_in_string(root, "a") && !kino__json_in_string(NULL, "c"));
     const kino__json_in *item = kino__json_in_get_array(root, "d");
     REQUIRE(item && item->next && item->next->next);
     CHECK(item->kind == KINO__JSON_IN_BOOL && item->is_true);

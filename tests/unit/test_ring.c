@@ -17,9 +17,27 @@ typedef struct recording {
     size_t texts_used;
     uint32_t names;
     kino_impl_v1_segment *segments[SEGMENTS];
+    kino__ring_image image; /* of finish */
+    kino__buffer json;      /* of json_of */
 } recording;
 
-/* Two ns per tick; threads 71 and 72 have a segment each; started at tick 1000. */
+static uint32_t add_text(recording *r, uint32_t kind, const char *first, const char *second)
+{
+    kino__ring_text entry = {.kind = kind,
+                             .sizes = {(uint32_t)strlen(first), (uint32_t)strlen(second)}};
+    entry.id = kind == KINO__TEXT_NAME ? ++r->names : 0;
+    size_t size = sizeof entry + strlen(first) + strlen(second);
+    entry.size = (uint32_t)((size + 7) / 8 * 8);
+    char *at = (char *)r->texts + r->texts_used;
+    memcpy(at, &entry, sizeof entry);
+    memcpy(at + sizeof entry, first, strlen(first));
+    memcpy(at + sizeof entry + strlen(first), second, strlen(second));
+    r->texts_used += entry.size;
+    return entry.id;
+}
+
+/* Two ns per tick; threads 71 and 72 have a segment each; started at tick 1000. The first name is
+ * that of lost ones, as the recorder has it. */
 static void begin(recording *r)
 {
     *r = (recording){0};
@@ -52,27 +70,15 @@ static void begin(recording *r)
         r->segments[i]->tid = 71 + i;
         r->segments[i]->session = 1;
     }
+    (void)add_text(r, KINO__TEXT_NAME, "(name lost)", "");
 }
 
 static void end(recording *r)
 {
+    kino__buffer_deinit(&r->json);
+    kino__ring_image_deinit(&r->image);
     for (int i = 0; i < SEGMENTS; i++)
         free(r->segments[i]);
-}
-
-static uint32_t add_text(recording *r, uint32_t kind, const char *first, const char *second)
-{
-    kino__ring_text entry = {.kind = kind,
-                             .sizes = {(uint32_t)strlen(first), (uint32_t)strlen(second)}};
-    entry.id = kind == KINO__TEXT_NAME ? ++r->names : 0;
-    size_t size = sizeof entry + strlen(first) + strlen(second);
-    entry.size = (uint32_t)((size + 7) / 8 * 8);
-    char *at = (char *)r->texts + r->texts_used;
-    memcpy(at, &entry, sizeof entry);
-    memcpy(at + sizeof entry, first, strlen(first));
-    memcpy(at + sizeof entry + strlen(first), second, strlen(second));
-    r->texts_used += entry.size;
-    return entry.id;
 }
 
 static kino_impl_v1_record *add(recording *r, int segment, kino_impl_v1_record record)
@@ -87,10 +93,23 @@ static uint64_t reference(int segment, uint32_t record)
     return (uint64_t)segment << 32 | (uint64_t)record << 16 | 5;
 }
 
-static void finish(recording *r, kino__ring_image *image)
+static void add_span(recording *r, int segment, uint64_t begin, uint64_t end, uint32_t name)
+{
+    add(r, segment, (kino_impl_v1_record){begin, end, name, KINO_IMPL_V1_SPAN, 0, 0, 0});
+}
+
+/* An argument of the span that `of` refers to. */
+static void add_int(recording *r, int segment, uint32_t key, int64_t value, uint64_t of)
+{
+    add(r, segment,
+        (kino_impl_v1_record){0, (uint64_t)value, key, KINO_IMPL_V1_ARG, KINO_IMPL_V1_ARG_INT, 0,
+                              of});
+}
+
+static void finish(recording *r)
 {
     kino_error err;
-    *image = (kino__ring_image){0};
+    kino__ring_image *image = &r->image;
     REQUIRE(kino__ring_add_meta(image, (kino_str){(const char *)r->meta, sizeof r->meta}, &err) ==
             KINO_OK);
     kino__ring_add_texts(image, (kino_str){(const char *)r->texts, sizeof r->texts});
@@ -101,12 +120,13 @@ static void finish(recording *r, kino__ring_image *image)
 }
 
 /* The whole document, terminated. */
-static char *json_of(const kino__ring_image *image, kino__buffer *out)
+static const char *json_of(recording *r)
 {
+    kino__buffer *out = &r->json;
     kino__sink *sink = NULL;
     kino_error err = {0};
     REQUIRE(kino__memory_sink_new(out, &sink, &err) == KINO_OK);
-    REQUIRE(kino__ring_write_json(image, "a \"name\"", sink, &err) == KINO_OK);
+    REQUIRE(kino__ring_write_json(&r->image, "a \"name\"", sink, &err) == KINO_OK);
     REQUIRE(kino__sink_close(sink, true, &err) == KINO_OK);
     CHECK(kino__json_is_valid(kino__buffer_str(out)));
     kino__buffer_add(out, (kino_str){"", 1});
@@ -169,19 +189,16 @@ TEST(ring_clock_is_exact_over_a_long_capture)
 TEST(ring_events_have_the_times_and_rows_of_their_records)
 {
     recording r;
-    kino__ring_image image;
-    kino__buffer out = {0};
     begin(&r);
-    (void)add_text(&r, KINO__TEXT_NAME, "(name lost)", "");
     uint32_t name = add_text(&r, KINO__TEXT_NAME, "op", "cpu_op");
     /* tick 2000 is 2000 ns behind the start; 500 ticks are 1000 ns */
-    add(&r, 1, (kino_impl_v1_record){2000, 2500, name, KINO_IMPL_V1_SPAN, 0, 0, 0});
-    add(&r, 0, (kino_impl_v1_record){3000, 0, name, KINO_IMPL_V1_SPAN, 0, 0, 0});
-    finish(&r, &image);
-    CHECK_EQ(image.open_count, 1);
-    CHECK_EQ(image.base_ns % INT64_C(7889238000000000), 0);
-    int64_t start = real_ns - image.base_ns;
-    const char *json = json_of(&image, &out);
+    add_span(&r, 1, 2000, 2500, name);
+    add_span(&r, 0, 3000, 0, name);
+    finish(&r);
+    CHECK_EQ(r.image.open_count, 1);
+    CHECK_EQ(r.image.base_ns % INT64_C(7889238000000000), 0);
+    int64_t start = real_ns - r.image.base_ns;
+    const char *json = json_of(&r);
     char want[256];
     (void)snprintf(
         want, sizeof want,
@@ -194,46 +211,31 @@ TEST(ring_events_have_the_times_and_rows_of_their_records)
     CHECK(strstr(json, "\"dur\": 3996.000, \"args\": {\"finished\":false}}") != NULL);
     CHECK(strstr(json, "\"kino_loss\": {\"open_spans\":1}") != NULL);
     CHECK(strstr(json, "\"traceName\": \"a \\\"name\\\"\"") != NULL);
-    kino__buffer_deinit(&out);
-    kino__ring_image_deinit(&image);
     end(&r);
 }
 
 TEST(ring_arguments_find_their_span_wherever_they_stand)
 {
     recording r;
-    kino__ring_image image;
-    kino__buffer out = {0};
     begin(&r);
-    (void)add_text(&r, KINO__TEXT_NAME, "(name lost)", "");
     uint32_t outer = add_text(&r, KINO__TEXT_NAME, "outer", "cpu_op");
     uint32_t inner = add_text(&r, KINO__TEXT_NAME, "inner", "cpu_op");
     uint32_t key = add_text(&r, KINO__TEXT_NAME, "key", "");
-    add(&r, 0, (kino_impl_v1_record){2000, 0, outer, KINO_IMPL_V1_SPAN, 0, 0, 0});
-    add(&r, 0,
-        (kino_impl_v1_record){0, 1, key, KINO_IMPL_V1_ARG, KINO_IMPL_V1_ARG_INT, 0,
-                              reference(0, 0)});
-    add(&r, 0, (kino_impl_v1_record){2100, 2200, inner, KINO_IMPL_V1_SPAN, 0, 0, 0});
-    add(&r, 0,
-        (kino_impl_v1_record){0, 2, key, KINO_IMPL_V1_ARG, KINO_IMPL_V1_ARG_INT, 0,
-                              reference(0, 0)});
+    add_span(&r, 0, 2000, 0, outer);
+    add_int(&r, 0, key, 1, reference(0, 0));
+    add_span(&r, 0, 2100, 2200, inner);
+    add_int(&r, 0, key, 2, reference(0, 0));
     /* of another thread: an argument, and the end */
-    add(&r, 1,
-        (kino_impl_v1_record){0, (uint64_t)-3, key, KINO_IMPL_V1_ARG, KINO_IMPL_V1_ARG_INT, 0,
-                              reference(0, 0)});
+    add_int(&r, 1, key, -3, reference(0, 0));
     add(&r, 1, (kino_impl_v1_record){0, 3000, 0, KINO_IMPL_V1_END, 0, 0, reference(0, 0)});
     /* of a span that was written over: another generation */
-    add(&r, 1,
-        (kino_impl_v1_record){0, 9, key, KINO_IMPL_V1_ARG, KINO_IMPL_V1_ARG_INT, 0,
-                              reference(0, 2) ^ 1});
-    finish(&r, &image);
-    CHECK_EQ(image.open_count, 0);
-    const char *json = json_of(&image, &out);
+    add_int(&r, 1, key, 9, reference(0, 2) ^ 1);
+    finish(&r);
+    CHECK_EQ(r.image.open_count, 0);
+    const char *json = json_of(&r);
     CHECK(strstr(json, "\"dur\": 2.000, \"args\": {\"key\":1,\"key\":2,\"key\":-3}}") != NULL);
     CHECK(strstr(json, "\"name\": \"inner\", \"pid\": 70, \"tid\": 71") != NULL);
     CHECK(strstr(json, "\"dur\": 0.200}") != NULL); /* the inner one has none */
-    kino__buffer_deinit(&out);
-    kino__ring_image_deinit(&image);
     end(&r);
 }
 
@@ -268,92 +270,73 @@ TEST(ring_json_writes_times_of_any_length)
         "a", "exactly_sixteen_", "exactly_thirty_two_characters_xx",
         "one_that_is_longer_than_two_steps_of_the_copy_of_names_which_are_thirty_two_bytes_each"};
     recording r;
-    kino__ring_image image;
-    kino__buffer out = {0};
     begin(&r);
-    (void)add_text(&r, KINO__TEXT_NAME, "(name lost)", "");
     uint32_t first = r.names + 1;
     for (int i = 0; i < 4; i++)
         (void)add_text(&r, KINO__TEXT_NAME, names[i], "cpu_op");
     for (uint32_t i = 0; i < COUNT; i++) /* at 2 us, and as long behind that as they are long */
-        add(&r, (int)(i % 2),
-            (kino_impl_v1_record){2000 + (uint64_t)lengths[i].ns / 2,
-                                  2000 + (uint64_t)lengths[i].ns, first + i % 4, KINO_IMPL_V1_SPAN,
-                                  0, 0, 0});
-    finish(&r, &image);
-    const char *json = json_of(&image, &out);
+        add_span(&r, (int)(i % 2), 2000 + (uint64_t)lengths[i].ns / 2,
+                 2000 + (uint64_t)lengths[i].ns, first + i % 4);
+    finish(&r);
+    const char *json = json_of(&r);
     for (uint32_t i = 0; i < COUNT; i++) {
         char want[512];
-        long long at = (long long)(real_ns - image.base_ns + 2000 + lengths[i].ns);
+        long long at = (long long)(real_ns - r.image.base_ns + 2000 + lengths[i].ns);
         (void)snprintf(want, sizeof want,
                        ",\n  {\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"%s\", \"pid\": 70, "
                        "\"tid\": %u, \"ts\": %lld.%03lld, \"dur\": %s}",
                        names[i % 4], 71 + i % 2, at / 1000, at % 1000, lengths[i].text);
         CHECK_STR(strstr(json, want) ? want : "not there", want);
     }
-    kino__buffer_deinit(&out);
-    kino__ring_image_deinit(&image);
     end(&r);
 }
 
 TEST(ring_json_is_valid_whatever_the_texts_are)
 {
     recording r;
-    kino__ring_image image;
-    kino__buffer out = {0};
     begin(&r);
-    (void)add_text(&r, KINO__TEXT_NAME, "(name lost)", "");
     uint32_t bad = add_text(&r, KINO__TEXT_NAME, "a\"b\\c\n\x01\xff\xc3\xa4", "\x80");
     (void)add_text(&r, KINO__TEXT_METADATA, "ke\"y", "not JSON");
     (void)add_text(&r, KINO__TEXT_METADATA, "traceEvents", "1"); /* ours: left out */
     (void)add_text(&r, KINO__TEXT_METADATA, "good", "1");
     (void)add_text(&r, KINO__TEXT_METADATA, "good", "{\"a\": 2}"); /* the last counts */
     (void)add_text(&r, KINO__TEXT_DEVICE, "", "{\"id\": 0");
-    add(&r, 0, (kino_impl_v1_record){2000, 2001, bad, KINO_IMPL_V1_SPAN, 0, 0, 0});
-    add(&r, 0, (kino_impl_v1_record){2000, 2001, 77, KINO_IMPL_V1_SPAN, 0, 0, 0}); /* unknown */
-    finish(&r, &image);
-    const char *json = json_of(&image, &out);
+    add_span(&r, 0, 2000, 2001, bad);
+    add_span(&r, 0, 2000, 2001, 77); /* unknown */
+    finish(&r);
+    const char *json = json_of(&r);
     CHECK(strstr(json, "\"name\": \"a\\\"b\\\\c\\n\\u0001\xef\xbf\xbd\xc3\xa4\"") != NULL);
     CHECK(strstr(json, "\"name\": \"(name lost)\"") != NULL);
     CHECK(strstr(json, "\"ke\\\"y\": \"not JSON\"") != NULL);
     CHECK(strstr(json, "\"good\": {\"a\": 2}") != NULL);
     CHECK(strstr(json, "\"good\": 1") == NULL);
     CHECK(strstr(json, "\"traceEvents\": 1") == NULL);
-    kino__buffer_deinit(&out);
-    kino__ring_image_deinit(&image);
     end(&r);
 }
 
 TEST(ring_records_that_make_no_sense_are_counted)
 {
     recording r;
-    kino__ring_image image;
     begin(&r);
     uint32_t name = add_text(&r, KINO__TEXT_NAME, "op", "cpu_op");
     add(&r, 0, (kino_impl_v1_record){2000, 2001, name, 200, 0, 0, 0});                 /* kind */
-    add(&r, 0, (kino_impl_v1_record){2000, 2001, name, KINO_IMPL_V1_SPAN, 0, 0, 0});   /* good */
+    add_span(&r, 0, 2000, 2001, name);                                                 /* good */
     add(&r, 0, (kino_impl_v1_record){2000, 2001, name, KINO_IMPL_V1_MEMORY, 0, 0, 0}); /* short */
     add(&r, 0, (kino_impl_v1_record){2000, 1, name, KINO_IMPL_V1_ARG, 5, 900, 0});     /* beyond */
     r.segments[1]->count = UINT32_MAX; /* a whole segment */
-    finish(&r, &image);
-    CHECK_EQ(image.damaged, 4);
-    kino__buffer out = {0};
-    CHECK(strstr(json_of(&image, &out), "\"damaged\":4") != NULL);
-    kino__buffer_deinit(&out);
-    kino__ring_image_deinit(&image);
+    finish(&r);
+    CHECK_EQ(r.image.damaged, 4);
+    CHECK(strstr(json_of(&r), "\"damaged\":4") != NULL);
     end(&r);
 }
 
 TEST(ring_inputs_become_four_lists)
 {
     recording r;
-    kino__ring_image image;
-    kino__buffer out = {0};
     begin(&r);
-    (void)add_text(&r, KINO__TEXT_NAME, "(name lost)", "");
     uint32_t name = add_text(&r, KINO__TEXT_NAME, "op", "cpu_op");
     uint32_t type = add_text(&r, KINO__TEXT_NAME, "float", "");
-    add(&r, 0, (kino_impl_v1_record){2000, 2500, name, KINO_IMPL_V1_SPAN, 0, 0, 0});
+    add_span(&r, 0, 2000, 2500, name);
     kino_impl_v1_record input = {
         1, 0, type, KINO_IMPL_V1_ARG, KINO_IMPL_V1_ARG_INPUT, 1, reference(0, 0)};
     const int64_t numbers[4] = {2, 3, 3, 1};
@@ -374,26 +357,23 @@ TEST(ring_inputs_become_four_lists)
     add(&r, 0, input);
     memcpy(&payload, "1.5\0................", 20);
     add(&r, 0, payload);
-    finish(&r, &image);
-    CHECK(strstr(json_of(&image, &out),
+    finish(&r);
+    CHECK(strstr(json_of(&r),
                  "{\"Input Dims\":[[[2,3]],[]],\"Input Strides\":[[[3,1]],[]],"
                  "\"Input type\":[\"TensorList\",\"float\"],\"Concrete Inputs\":[\"\",\"1.5\"]}") !=
           NULL);
-    kino__buffer_deinit(&out);
-    kino__ring_image_deinit(&image);
     end(&r);
 }
 
 TEST(ring_of_another_version_is_refused)
 {
     recording r;
-    kino__ring_image image = {0};
     kino_error err;
     begin(&r);
     ((kino__ring_meta *)(void *)r.meta)->version = 2;
-    CHECK_EQ(kino__ring_add_meta(&image, (kino_str){(const char *)r.meta, sizeof r.meta}, &err),
+    CHECK_EQ(kino__ring_add_meta(&r.image, (kino_str){(const char *)r.meta, sizeof r.meta}, &err),
              KINO_FORMAT);
-    CHECK_EQ(kino__ring_add_meta(&image, (kino_str){(const char *)r.meta, 100}, &err), KINO_FORMAT);
-    kino__ring_image_deinit(&image);
+    CHECK_EQ(kino__ring_add_meta(&r.image, (kino_str){(const char *)r.meta, 100}, &err),
+             KINO_FORMAT);
     end(&r);
 }

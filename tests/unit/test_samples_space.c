@@ -155,10 +155,26 @@ TEST(chain_of_nothing_known_is_unknown)
 }
 
 #if defined(__x86_64__)
+enum { REGS = 17 };
+static kino__unwind_chain chain;
+
+static kino__perf_sample sample_of(const uint64_t regs[REGS], const uint64_t *stack, size_t size)
+{
+    return (kino__perf_sample){.regs_abi = 2,
+                               .regs = {(const unsigned char *)regs, REGS},
+                               .stack = {(const char *)stack, size}};
+}
+
+static void walk(const kino__perf_sample *sample)
+{
+    chain.count = 0;
+    kino__unwind(&space, symbols, sample, &chain);
+}
+
 /* Code without rules is walked by frame pointers: three frames, drawn by hand. */
 TEST(unwind_by_frame_pointers)
 {
-    uint64_t regs[17] = {0};
+    uint64_t regs[REGS] = {0};
     regs[7] = 0x7000; /* SP: where the copy begins */
     regs[6] = 0x7010; /* BP */
     regs[8] = 0x1100; /* IP */
@@ -170,35 +186,29 @@ TEST(unwind_by_frame_pointers)
         0,      0,      /* 7040 */
         0,      0x99,   /* 7050: returns to where nothing is */
     };
-    kino__perf_sample sample = {.regs_abi = 2,
-                                .regs = {(const unsigned char *)regs, 17},
-                                .stack = {(const char *)stack, sizeof stack}};
-    static kino__unwind_chain chain;
+    kino__perf_sample sample = sample_of(regs, stack, sizeof stack);
     begin();
     add(0x1000, 0x1000, 0, "//anon");
-    kino__unwind(&space, symbols, &sample, &chain);
+    walk(&sample);
     REQUIRE_EQ(chain.count, 4);
     CHECK_EQ(chain.addresses[0], (uint64_t)PERF_CONTEXT_USER);
     CHECK_EQ(chain.addresses[1], 0x1100);
     CHECK_EQ(chain.addresses[2], 0x1200);
     CHECK_EQ(chain.addresses[3], 0x1300);
     sample.stack.size = 32; /* the copy ends behind the first caller */
-    chain.count = 0;
-    kino__unwind(&space, symbols, &sample, &chain);
+    walk(&sample);
     CHECK_EQ(chain.count, 3);
     regs[6] = 0x6000; /* a frame pointer below the stack is none */
-    chain.count = 0;
-    kino__unwind(&space, symbols, &sample, &chain);
+    walk(&sample);
     CHECK_EQ(chain.count, 2);
     sample.regs.count = 3; /* not all registers */
-    chain.count = 0;
-    kino__unwind(&space, symbols, &sample, &chain);
+    walk(&sample);
     CHECK_EQ(chain.count, 0);
     end();
 }
 
-/* A function with a frame pointer that is not known (it was looked at from outside) is walked by the
- * first two words that can be what it points to. The library is compiled here for its rules. */
+/* A function with a frame pointer that is not known (it was looked at from outside) is walked by
+ * the first two words that can be what it points to. The library is compiled here for its rules. */
 TEST(unwind_guesses_an_unknown_frame_pointer)
 {
     static const char source[] = "int f(int (*g)(int), int x) { return g(x) + 1; }\n";
@@ -217,7 +227,7 @@ TEST(unwind_guesses_an_unknown_frame_pointer)
     void *f = dlsym(handle, "f");
     REQUIRE(f != NULL && dladdr(f, &about) != 0);
     uint64_t base = (uint64_t)(uintptr_t)about.dli_fbase, pc = (uint64_t)(uintptr_t)f + 8;
-    uint64_t regs[17] = {[7] = 0x7000, [8] = pc}; /* behind push and mov; BP is not known */
+    uint64_t regs[REGS] = {[7] = 0x7000, [8] = pc}; /* behind push and mov; BP is not known */
     const uint64_t stack[] = {
         0x7018, 0x99,      /* 7000: leads on, but not behind a call */
         0x1300, 0x1200,    /* 7010: behind a call, but does not lead on */
@@ -225,14 +235,11 @@ TEST(unwind_guesses_an_unknown_frame_pointer)
         0,      0,         /* 7030 */
         0,      base + 80, /* 7040: the last one */
     };
-    kino__perf_sample sample = {.regs_abi = 2,
-                                .regs = {(const unsigned char *)regs, 17},
-                                .stack = {(const char *)stack, sizeof stack}};
-    static kino__unwind_chain chain;
+    kino__perf_sample sample = sample_of(regs, stack, sizeof stack);
     begin();
     add(0x1000, 0x1000, 0, "//anon");
     add(base, 0x4000, 0, library); /* one segment, as far as offsets matter here */
-    kino__unwind(&space, symbols, &sample, &chain);
+    walk(&sample);
     CHECK(chain.count >= 3);
     CHECK_EQ(chain.addresses[1], pc);
     CHECK_EQ(chain.addresses[2], base + 64);
@@ -242,15 +249,12 @@ TEST(unwind_guesses_an_unknown_frame_pointer)
 
 TEST(unwind_never_goes_round_for_ever)
 {
-    uint64_t regs[17] = {[7] = 0x7000, [6] = 0x7000, [8] = 0x1100};
+    uint64_t regs[REGS] = {[7] = 0x7000, [6] = 0x7000, [8] = 0x1100};
     static const uint64_t stack[] = {0x7000, 0x1100}; /* a frame that is its own caller */
-    kino__perf_sample sample = {.regs_abi = 2,
-                                .regs = {(const unsigned char *)regs, 17},
-                                .stack = {(const char *)stack, sizeof stack}};
-    static kino__unwind_chain chain;
+    kino__perf_sample sample = sample_of(regs, stack, sizeof stack);
     begin();
     add(0x1000, 0x1000, 0, "//anon");
-    kino__unwind(&space, symbols, &sample, &chain);
+    walk(&sample);
     CHECK_EQ(chain.count, 3);
     end();
 }

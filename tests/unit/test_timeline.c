@@ -391,12 +391,7 @@ static tile tile_of(const kino_timeline *timeline, int64_t from, int64_t to, uns
     area.from_ns = from;
     area.to_ns = to;
     kino__buffer bytes = tile_bytes(timeline, &area, pixels);
-    char *copy = malloc(bytes.size);
-    REQUIRE(copy != NULL);
-    memcpy(copy, bytes.data, bytes.size);
-    tile t = tile_read(copy, bytes.size);
-    kino__buffer_deinit(&bytes);
-    return t;
+    return tile_read(&bytes);
 }
 
 enum { POINTS = 5000 };

@@ -112,9 +112,13 @@ static void read_names(tile *t, input *in, uint32_t name_bytes, const void *name
     }
 }
 
-tile tile_read(char *bytes, size_t size)
+tile tile_read(kino__buffer *from)
 {
-    input in = {bytes, size, 0};
+    char *bytes = malloc(from->size); /* no byte more: reading beyond them is found */
+    REQUIRE(bytes != NULL);
+    memcpy(bytes, from->data, from->size);
+    input in = {bytes, from->size, 0};
+    kino__buffer_deinit(from);
     const void *head = array(&in, 48, 1), *names;
     tile t = {.bytes = bytes};
     REQUIRE(memcmp(head, "KTL1", 4) == 0);
@@ -143,12 +147,7 @@ tile tile_ask(const kino__timeline *timeline, const kino_area *area, unsigned pi
     kino__buffer bytes = {0};
     kino_error err = {0};
     REQUIRE_EQ(kino__timeline_tile(timeline, area, pixels, &bytes, &err), KINO_OK);
-    char *copy = malloc(bytes.size);
-    REQUIRE(copy != NULL);
-    memcpy(copy, bytes.data, bytes.size);
-    tile t = tile_read(copy, bytes.size);
-    kino__buffer_deinit(&bytes);
-    return t;
+    return tile_read(&bytes);
 }
 
 void tile_free(tile *t)

@@ -36,8 +36,8 @@ typedef struct tile {
     char *bytes;
 } tile;
 
-/* Reads a tile from bytes, which are taken (malloc); ends the test when they break the format. */
-tile tile_read(char *bytes, size_t size);
+/* Reads a tile from bytes, which are freed; ends the test when they break the format. */
+tile tile_read(kino__buffer *from);
 /* Asks for a tile that must be there. */
 tile tile_ask(const kino__timeline *timeline, const kino_area *area, unsigned pixels);
 void tile_free(tile *t);

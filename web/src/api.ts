@@ -24,16 +24,6 @@ export interface Result {
   tables: Table[];
   truncated?: boolean;
 }
-export interface Recommendation {
-  rule: string;
-  severity: string;
-  title: string;
-  seen: string;
-  why: string;
-  do: string;
-  gain_percent: number | null;
-  evidence: number[];
-}
 export interface TraceInfo {
   trace: number;
   rank: number | null;

@@ -13,8 +13,8 @@ import { isStarted, serverError } from './poll';
 import { currentRun, run, runs, view } from './state';
 import { SideBar } from './side-bar';
 
-export const isPaletteOpen = signal(false);
-export const isHelpOpen = signal(false);
+const isPaletteOpen = signal(false);
+const isHelpOpen = signal(false);
 
 class Guard extends Component<
   { of: string; children: ComponentChildren },

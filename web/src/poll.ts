@@ -19,7 +19,7 @@ function changedRuns(old: readonly RunInfo[], now: readonly RunInfo[]): string[]
 }
 
 /** The run to show when the address names none, or one that is gone. */
-export function pickRun(list: readonly RunInfo[], wanted: string | null): string | null {
+function pickRun(list: readonly RunInfo[], wanted: string | null): string | null {
   if (wanted !== null && list.some((r) => r.name === wanted)) return wanted;
   return wanted === null ? (list[0]?.name ?? null) : wanted;
 }

@@ -24,13 +24,13 @@ const groupTitles: Record<PageInfo['group'], string> = {
   tools: 'Tools',
 };
 
-export function traceName(t: TraceInfo): string {
+function traceName(t: TraceInfo): string {
   const rank = t.rank === null ? null : `rank ${t.rank}`;
   return [rank, t.worker].filter(Boolean).join(' · ') || t.file;
 }
 
 /** The traces of the span that is shown. */
-export function shownTraces(of: RunInfo, chosen: string | null): TraceInfo[] {
+function shownTraces(of: RunInfo, chosen: string | null): TraceInfo[] {
   const wanted = chosen ?? of.span;
   const list = of.traces.filter((t) => t.span === null || wanted === null || t.span === wanted);
   return list.length > 0 ? list : of.traces;
@@ -217,5 +217,5 @@ export function SideBar({ pages, onHelp, onPalette }: SideBarProps) {
   );
 }
 
-export const isHere = (viewNow: string, id: string): boolean =>
+const isHere = (viewNow: string, id: string): boolean =>
   viewNow === id || viewNow.startsWith(`${id}/`);

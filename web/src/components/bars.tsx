@@ -135,8 +135,19 @@ function tipText({ categories, series, unit, values, stacked }: DrawProps, box: 
   return `${categories[box.category]}\n${series[box.series]}: ${formatUnit(box.value, unit)}${share}${sum}`;
 }
 
+/** What a box has wherever it is. */
+function boxOf(props: DrawProps, box: Box) {
+  const { colors, onSelect } = props;
+  return {
+    'data-tip': tipText(props, box),
+    fill: colors[box.series],
+    class: onSelect ? 'clickable' : undefined,
+    onClick: () => onSelect?.(box.category, box.series),
+  };
+}
+
 function Upright(props: DrawProps) {
-  const { categories, boxes, colors, width, height, onSelect } = props;
+  const { categories, boxes, width, height } = props;
   const { ticks, text, share } = axisOf(props, Math.max(2, Math.floor(height / 45)));
   const left = 10 + Math.max(...ticks.map((t) => textWidth(text(t), 11)));
   const [top, bottom, right] = [8, 24, 8];
@@ -162,14 +173,11 @@ function Upright(props: DrawProps) {
       {boxes.map((b) => (
         <rect
           key={`${b.category} ${b.series}`}
-          data-tip={tipText(props, b)}
-          fill={colors[b.series]}
+          {...boxOf(props, b)}
           x={left + slot * (b.category + 0.5) - (bar * slots) / 2 + bar * b.slot}
           width={Math.max(1, bar - (slots > 1 ? 1 : 0))}
           y={y(b.high)}
           height={Math.max(0, y(b.low) - y(b.high))}
-          class={onSelect ? 'clickable' : undefined}
-          onClick={() => onSelect?.(b.category, b.series)}
         />
       ))}
       {categories.map(
@@ -189,7 +197,7 @@ function Upright(props: DrawProps) {
 }
 
 function Lying(props: DrawProps) {
-  const { categories, boxes, colors, width, height, onSelect } = props;
+  const { categories, boxes, width, height } = props;
   const names = categories.map((c) => shorten(c, 40));
   const left = 10 + Math.min(0.45 * width, Math.max(...names.map((n) => textWidth(n, 12))));
   const [top, bottom, right] = [4, 22, 36]; // half of the last label fits at the right
@@ -222,14 +230,11 @@ function Lying(props: DrawProps) {
       {boxes.map((b) => (
         <rect
           key={`${b.category} ${b.series}`}
-          data-tip={tipText(props, b)}
-          fill={colors[b.series]}
+          {...boxOf(props, b)}
           y={top + slot * (b.category + 0.5) - (bar * slots) / 2 + bar * b.slot}
           height={Math.max(1, bar - (slots > 1 ? 1 : 0))}
           x={x(b.low)}
           width={Math.max(0, x(b.high) - x(b.low))}
-          class={onSelect ? 'clickable' : undefined}
-          onClick={() => onSelect?.(b.category, b.series)}
         />
       ))}
     </svg>

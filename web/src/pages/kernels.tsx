@@ -1,31 +1,18 @@
 // Kernels: which ones take the time of the device, who launched them, and how much of it uses tensor cores.
 import { useMemo } from 'preact/hooks';
 import { objects, tableOf, urlOf, type CellValue, type Column, type Result, type Table } from '../api';
-import {
-  Choices,
-  DataTable,
-  Empty,
-  Notes,
-  Page,
-  Panel,
-  Ring,
-  useResult,
-  View,
-} from '../components';
+import { DataTable, Empty, Notes, Page, Panel, Ring, useResult, View } from '../components';
 import { formatPercent } from '../format';
-import { urlSignal } from '../state';
-import { RankAndTop, topOf } from './common/ranks';
+import { GroupedTable, useGrouped } from './common/grouped';
 import { TimelineName } from './common/links';
 import {
   addUp,
   ALL,
   asNumber,
   asText,
-  chosenRank,
   missing,
   ofRank,
   place,
-  ranksOf,
   shownColumns,
   sumOf,
 } from './common/tables';
@@ -128,26 +115,12 @@ function KernelTable({ result, rank }: { result: Result; rank: string }) {
 }
 
 export default function Kernels() {
-  const choice = urlSignal('rank', '');
-  const group = urlSignal('group', 'name');
-  const top = urlSignal('top', '10');
-  const filter = urlSignal('kernels.filter', '');
-  const byName = useResult('kernels', { group: 'name' });
-  const grouped = useResult('kernels', { group: group.value });
+  const kernels = useGrouped('kernels');
+  const { byName, rank } = kernels;
   const cores = useResult('tensor-cores');
-  const ranks = byName.result ? ranksOf(tableOf(byName.result, 'kernels')) : [];
-  const rank = chosenRank(choice.value, ranks, ranks[0] ?? ALL);
-  const topN = topOf(top);
-  const none = byName.result !== null && ranks.length === 0;
+  const none = byName.result !== null && kernels.ranks.length === 0;
   return (
-    <Page
-      title="Kernels"
-      help={PAGE_HELP}
-      actions={
-        <RankAndTop ranks={ranks} value={rank} choice={choice} all="all ranks (sums)" top={top}
-          title="How many kernels the ring shows by name; 0: all" />
-      }
-    >
+    <Page title="Kernels" help={PAGE_HELP} actions={kernels.boxes}>
       {none && (
         <Empty
           reason={missing(byName.result!.input.notes, 'kernels', 'not available: the trace has no kernels')}
@@ -166,8 +139,8 @@ export default function Kernels() {
                   <Ring
                     items={addUp(ofRank(tableOf(result, 'kernels'), rank), 'name', 'total_duration')}
                     unit="ns"
-                    top={topN}
-                    onSelect={(name) => (filter.value = filter.value === name ? '' : name)}
+                    top={kernels.top}
+                    onSelect={kernels.find}
                   />
                 )}
               </View>
@@ -181,24 +154,16 @@ export default function Kernels() {
               </View>
             </Panel>
           </div>
-          <Panel
+          <GroupedTable
+            of={kernels}
             title="Kernels"
-            actions={
-              <Choices
-                label="Grouping"
-                value={group.value}
-                onChange={(value) => (group.value = value)}
-                options={[
-                  { value: 'name', label: 'By name' },
-                  { value: 'name-op', label: 'By name, operator and launch' },
-                ]}
-              />
-            }
+            options={[
+              { value: 'name', label: 'By name' },
+              { value: 'name-op', label: 'By name, operator and launch' },
+            ]}
           >
-            <View of={grouped} notes={false} height={640}>
-              {(result) => <KernelTable result={result} rank={rank} />}
-            </View>
-          </Panel>
+            {(result) => <KernelTable result={result} rank={rank} />}
+          </GroupedTable>
         </>
       )}
     </Page>

@@ -1,19 +1,16 @@
 // Operators: which ones take the time, on the host and on the device, with shapes and call stacks.
 import { useMemo } from 'preact/hooks';
 import { tableOf, urlOf, type CellValue, type Column, type Result, type Table } from '../api';
-import { Choices, DataTable, Notes, Page, Panel, Ring, useResult, View } from '../components';
-import { urlSignal } from '../state';
-import { RankAndTop, topOf } from './common/ranks';
+import { DataTable, Notes, Page, Panel, Ring, View } from '../components';
+import { GroupedTable, useGrouped } from './common/grouped';
 import { TimelineName } from './common/links';
 import {
   addUp,
   ALL,
   asText,
-  chosenRank,
   ofRank,
   place,
   rankKey,
-  ranksOf,
   shownColumns,
   sumOf,
 } from './common/tables';
@@ -103,56 +100,33 @@ function OperatorTable({ result, rank }: OperatorTableProps) {
 }
 
 export default function Operators() {
-  const choice = urlSignal('rank', '');
-  const group = urlSignal('group', 'name');
-  const top = urlSignal('top', '10');
-  const filter = urlSignal('operators.filter', '');
-  // The rings are always by name; with the default grouping both are the same request.
-  const byName = useResult('operators', { group: 'name' });
-  const grouped = useResult('operators', { group: group.value });
-  const ranks = byName.result ? ranksOf(tableOf(byName.result, 'operators')) : [];
-  const rank = chosenRank(choice.value, ranks, ranks[0] ?? ALL);
-  const topN = topOf(top);
+  const operators = useGrouped('operators');
+  const { rank } = operators;
   return (
-    <Page
-      title="Operators"
-      help={PAGE_HELP}
-      actions={
-        <RankAndTop ranks={ranks} value={rank} choice={choice} all="all ranks (sums)" top={top}
-          title="How many operators the rings show by name; 0: all" />
-      }
-    >
-      <View of={byName} notes={false} height={260}>
+    <Page title="Operators" help={PAGE_HELP} actions={operators.boxes}>
+      <View of={operators.byName} notes={false} height={260}>
         {(result) => (
           <>
             <Notes notes={result.input.notes} />
             <Rings
               table={ofRank(tableOf(result, 'operators'), rank)}
-              top={topN}
-              onSelect={(name) => (filter.value = filter.value === name ? '' : name)}
+              top={operators.top}
+              onSelect={operators.find}
             />
           </>
         )}
       </View>
-      <Panel
+      <GroupedTable
+        of={operators}
         title="Operators"
         help="Open a row to see its call stacks."
-        actions={
-          <Choices
-            label="Grouping"
-            value={group.value}
-            onChange={(value) => (group.value = value)}
-            options={[
-              { value: 'name', label: 'By name' },
-              { value: 'name-shape', label: 'By name and shapes' },
-            ]}
-          />
-        }
+        options={[
+          { value: 'name', label: 'By name' },
+          { value: 'name-shape', label: 'By name and shapes' },
+        ]}
       >
-        <View of={grouped} notes={false} height={640}>
-          {(result) => <OperatorTable result={result} rank={rank} />}
-        </View>
-      </Panel>
+        {(result) => <OperatorTable result={result} rank={rank} />}
+      </GroupedTable>
     </Page>
   );
 }

@@ -153,7 +153,7 @@ export function revealTrack(store: Store, id: number, row = 0): void {
 }
 
 /** Brings an event into sight: centred when it was not, without touching the zoom when it can be seen. */
-export function showEvent(store: Store, event: EventRef): void {
+function showEvent(store: Store, event: EventRef): void {
   revealTrack(store, event.track, event.row);
   const { view, model } = store;
   const end = event.start + event.dur;

@@ -100,7 +100,7 @@ export function fromHsl(h: number, s: number, l: number): Rgb {
 }
 
 /** The colour of a name within its category: a few degrees of hue and some lightness beside the base. */
-export function variantOf(base: Rgb, variant: number): Rgb {
+function variantOf(base: Rgb, variant: number): Rgb {
   const [h, s, l] = toHsl(base);
   const turn = ((variant & 3) - 1.5) * 9;
   const lift = variant & 4 ? 0.06 : 0;

@@ -11,10 +11,8 @@ import { rulerStep, rulerText, type Range } from './view';
 
 export const MAP_HEIGHT = 40;
 export const RULER_HEIGHT = 22;
-export const STEPS_HEIGHT = 18;
+const STEPS_HEIGHT = 18;
 const MAP_PIXELS = 800;
-
-export type Header = ReturnType<typeof createHeader>;
 
 export function headerHeight(store: Store): number {
   return MAP_HEIGHT + RULER_HEIGHT + (store.model.steps.length > 0 ? STEPS_HEIGHT : 0);

@@ -60,10 +60,10 @@ export interface Layout {
 }
 
 export const ROW_HEIGHT = 18;
-export const COMPACT_ROW = 4;
-export const GROUP_HEIGHT = 24;
+const COMPACT_ROW = 4;
+const GROUP_HEIGHT = 24;
 export const COUNTER_HEIGHT = 44;
-export const TRACK_LEAST = 24;
+const TRACK_LEAST = 24;
 /** Above and below the rows of a track. */
 export const TRACK_PAD = 3;
 
@@ -73,7 +73,7 @@ export function groupKey(groups: readonly string[], depth: number): string {
   return groups.slice(0, depth + 1).join(SEPARATOR);
 }
 
-export function rowHeightOf(track: Track, isCompact: boolean): number {
+function rowHeightOf(track: Track, isCompact: boolean): number {
   if (track.kind === 1) return isCompact ? TRACK_LEAST - 2 * TRACK_PAD : COUNTER_HEIGHT - 2 * TRACK_PAD;
   return isCompact ? COMPACT_ROW : ROW_HEIGHT;
 }

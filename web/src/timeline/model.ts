@@ -48,7 +48,7 @@ type Row = Record<string, CellValue>;
 const numberOf = (v: CellValue | undefined): number | null => (typeof v === 'number' ? v : null);
 
 /** What a trace is called above its tracks. */
-export function traceTitle(trace: number, rank: number | null, infos: readonly TraceInfo[]): string {
+function traceTitle(trace: number, rank: number | null, infos: readonly TraceInfo[]): string {
   if (rank !== null) return `Rank ${rank}`;
   const info = infos.find((i) => i.trace === trace);
   return info?.worker ?? info?.file ?? `Trace ${trace}`;

@@ -9,8 +9,6 @@ import { eachLine } from './render';
 import type { Area, EventRef, Flow, Store } from './store';
 import { FONT } from './text';
 
-export type Overlay = ReturnType<typeof createOverlay>;
-
 export function createOverlay(canvas: HTMLCanvasElement) {
   const c = canvas.getContext('2d')!;
 

@@ -17,7 +17,7 @@ export interface Labels {
   isDark: Uint8Array;
 }
 
-export const MOST_LABELS = 6000;
+const MOST_LABELS = 6000;
 
 export function makeLabels(): Labels {
   return {

@@ -31,8 +31,6 @@ export interface Drawn {
   isSharp: boolean;
 }
 
-export type Renderer = ReturnType<typeof createRenderer>;
-
 /** Pixels beyond the window whose tracks are fetched too when nothing else is to do. */
 const NEAR = 500;
 

@@ -58,8 +58,6 @@ interface Job {
   tracks: readonly number[];
 }
 
-export type TileCache = ReturnType<typeof createTileCache>;
-
 const RETRY_MS = 2000;
 
 export function createTileCache(options: TileCacheOptions) {

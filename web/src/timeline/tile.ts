@@ -1,8 +1,8 @@
 // Reads a tile (docs/formats/tile.md) as typed arrays that look into the answer's own bytes: nothing is
 // copied, and the renderer walks plain arrays without making an object per slice.
 
-export const TILE_MAGIC = 0x314c544b;
-export const TILE_VERSION = 1;
+const TILE_MAGIC = 0x314c544b;
+const TILE_VERSION = 1;
 export const FLAG_UNFINISHED = 1;
 
 export interface Tile {

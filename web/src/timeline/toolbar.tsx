@@ -10,7 +10,7 @@ import type { Store } from './store';
 
 const TYPING_MS = 250;
 
-export function foundText(at: number, total: number): string {
+function foundText(at: number, total: number): string {
   return `${at < 0 ? '–' : formatCount(at + 1)} / ${formatCount(total)}`;
 }
 

@@ -45,7 +45,7 @@ export function parseWindow(from: string, to: string): { from: number; to: numbe
   return Number(to) > Number(from) ? { from: Number(from), to: Number(to) } : null;
 }
 
-export function stateOf(store: Store): UrlState {
+function stateOf(store: Store): UrlState {
   const { view, model } = store;
   const isWhole = view.from === model.bounds.from && view.to === model.bounds.to;
   const groups = allGroups(model.tracks);
@@ -69,7 +69,7 @@ function toggled(set: ReadonlySet<string>, keys: readonly string[]): ReadonlySet
   return next;
 }
 
-export function applyState(store: Store, now: UrlState, before: UrlState | null): void {
+function applyState(store: Store, now: UrlState, before: UrlState | null): void {
   const groups = allGroups(store.model.tracks);
   const isNew = (key: keyof UrlState): boolean => before === null || now[key] !== before[key];
   if (isNew('pins'))

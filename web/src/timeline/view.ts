@@ -8,7 +8,7 @@ export interface Range {
 }
 
 /** Nobody needs to see less than this. */
-export const SMALLEST_SPAN = 10;
+const SMALLEST_SPAN = 10;
 /** Tiles are this wide; their levels are powers of two of ns per pixel. */
 export const TILE_PIXELS = 1024;
 export const HIGHEST_LEVEL = 42;

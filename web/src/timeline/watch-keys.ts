@@ -79,7 +79,7 @@ export function watchKeys(store: Store, search: () => void): Undo {
 const keyOf = (e: KeyboardEvent) => ({ key: e.key, code: e.code, shiftKey: e.shiftKey });
 
 /** True when the key did something, so that the browser does not do something else. */
-export function runAction(store: Store, action: Action, search: () => void): boolean {
+function runAction(store: Store, action: Action, search: () => void): boolean {
   const { selection } = store;
   const isEvent = selection.value.kind === 'event';
   const tenth = spanOf(store.view) / 10;

@@ -1,11 +1,11 @@
 // The critical path of a step: what bounds it, and the events on it.
-import { column, columnIndex, tableOf } from '../../api';
-import { Bars, Figure, NumberBox, Panel, Ring, TextBox } from '../../components';
+import { columnIndex, tableOf } from '../../api';
+import { Bars, Figure, Panel, Ring, TextBox } from '../../components';
 import { formatCount, formatDuration, formatPercent } from '../../format';
 import { urlSignal } from '../../state';
 import { RankSelect } from '../common/ranks';
-import { ALL, addUp, chosenRank, ofRank, ranksOf } from '../common/tables';
-import { Deep, Nothing, TablePanel } from './frame';
+import { ALL, addUp, chosenRank, ofRank, ranksOf, sumOf } from '../common/tables';
+import { Deep, Nothing, NumberParam, TablePanel } from './frame';
 import { pivot } from './shared';
 
 export function CriticalPath() {
@@ -25,11 +25,11 @@ export function CriticalPath() {
             onChange={(v) => (annotation.value = v || 'ProfilerStep')}
             title="The stretch that is looked at is marked with this annotation"
           />
-          <NumberBox
+          <NumberParam
             label="Instance"
-            value={Number(instance.value)}
+            value={instance}
             min={0}
-            onChange={(v) => (instance.value = String(v ?? 0))}
+            otherwise={0}
             title="Which of them: 0 is the first"
           />
         </>
@@ -47,8 +47,7 @@ export function CriticalPath() {
         };
         const part = ofRank(tableOf(result, 'breakdown'), rank);
         const one = ofRank(graph, rank);
-        const sum = (name: string) =>
-          column<number | null>(one, name).reduce<number>((s, v) => s + (v ?? 0), 0);
+        const sum = (name: string) => sumOf(one, name) ?? 0;
         return (
           <>
             <div class="figures">

@@ -1,7 +1,8 @@
 // The frame of a deep analysis: its definition as help, its parameters, chart above, tables below.
+import type { Signal } from '@preact/signals';
 import type { ComponentChildren, VNode } from 'preact';
 import { tableOf, urlOf, type CellValue, type Column, type Result, type Table } from '../../api';
-import { DataTable, Empty, Notes, Page, Panel, useResult, View, type Sort } from '../../components';
+import { DataTable, Empty, Notes, NumberBox, Page, Panel, useResult, View, type Sort } from '../../components';
 import { analyses, goTo, hashOf } from '../../state';
 import { missing } from '../common/tables';
 
@@ -44,6 +45,26 @@ export function Deep({ name, title, params, controls, children }: DeepProps) {
         }}
       </View>
     </Page>
+  );
+}
+
+interface NumberParamProps {
+  label: string;
+  value: Signal<string>;
+  min: number;
+  /** what an empty box means */
+  otherwise: number;
+  title?: string;
+}
+
+/** The box of a parameter that is a number. */
+export function NumberParam({ value, otherwise, ...box }: NumberParamProps) {
+  return (
+    <NumberBox
+      {...box}
+      value={Number(value.value)}
+      onChange={(v) => (value.value = String(v ?? otherwise))}
+    />
   );
 }
 

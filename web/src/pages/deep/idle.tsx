@@ -1,10 +1,10 @@
 // Idle time of streams by cause, and the largest gaps with who is to blame.
 import { columnIndex, tableOf, type CellValue, type Result, type Table } from '../../api';
-import { Bars, Checkbox, DataTable, Empty, NumberBox, Panel, TextBox } from '../../components';
+import { Bars, Checkbox, DataTable, Empty, Panel, TextBox } from '../../components';
 import { formatUnit } from '../../format';
 import { urlSignal } from '../../state';
 import { EventLink } from '../common/links';
-import { Deep, Nothing, TablePanel } from './frame';
+import { Deep, Nothing, NumberParam, TablePanel } from './frame';
 import { labelOf, pivot } from './shared';
 
 const causes: Record<string, string> = {
@@ -91,14 +91,7 @@ export function Gaps() {
       name="gaps"
       title="Gaps"
       params={{ num: num.value }}
-      controls={
-        <NumberBox
-          label="Gaps a device"
-          value={Number(num.value)}
-          min={1}
-          onChange={(v) => (num.value = String(v ?? 10))}
-        />
-      }>
+      controls={<NumberParam label="Gaps a device" value={num} min={1} otherwise={10} />}>
       {(result) => {
         const gaps = tableOf(result, 'gaps');
         if (gaps.rows.length === 0)

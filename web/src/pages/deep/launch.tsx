@@ -4,7 +4,7 @@ import { Bars, Checkbox, Empty, Figure, Panel, Series } from '../../components';
 import { formatCount, formatDuration } from '../../format';
 import { urlSignal } from '../../state';
 import { RankSelect } from '../common/ranks';
-import { chosenRank, ofRank, ranksOf } from '../common/tables';
+import { chosenRank, ofRank, ranksOf, sumOf } from '../common/tables';
 import { Deep, Nothing, TablePanel } from './frame';
 import { labelOf, logHistogram, stepLines, wide } from './shared';
 
@@ -92,8 +92,7 @@ export function LaunchStats() {
         const summary = tableOf(result, 'launch_summary');
         if (table.rows.length === 0)
           return <Nothing result={result} otherwise="No kernel could be matched with its launch." />;
-        const sum = (name: string) =>
-          column<number | null>(summary, name).reduce<number>((s, v) => s + (v ?? 0), 0);
+        const sum = (name: string) => sumOf(summary, name) ?? 0;
         return (
           <>
             <div class="figures">

@@ -1,17 +1,12 @@
 // Tables into charts: turning rows into bars, samples into histograms, events into step lines.
-import { columnIndex, type CellValue, type Table } from '../../api';
+import type { CellValue, Table } from '../../api';
+import { place } from '../common/tables';
 
 export interface Pivot {
   categories: string[];
   series: string[];
   values: (number | null)[][];
 }
-
-const place = (table: Table, name: string): number => {
-  const at = columnIndex(table, name);
-  if (at < 0) throw new Error(`table ${table.name} has no column '${name}'`);
-  return at;
-};
 
 /** 'rank 0 · stream 7' from the columns that say where a row belongs; a missing one is left out. */
 export function labelOf(table: Table, row: readonly CellValue[], by: readonly string[]): string {

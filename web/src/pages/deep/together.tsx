@@ -1,9 +1,9 @@
 // What ranks do together: collectives, and who keeps the others waiting.
 import { column, columnIndex, tableOf, type Result } from '../../api';
-import { Bars, HeatMap, NumberBox, Panel } from '../../components';
+import { Bars, HeatMap, Panel } from '../../components';
 import { goTo, urlSignal } from '../../state';
 import { rankKey, rankLabel } from '../common/tables';
-import { Deep, Nothing, TablePanel } from './frame';
+import { Deep, Nothing, NumberParam, TablePanel } from './frame';
 import { wide } from './shared';
 
 export function Collectives() {
@@ -103,19 +103,12 @@ export function Stragglers() {
       name="stragglers"
       title="Stragglers"
       params={{ count: count.value }}
-      controls={
-        <NumberBox
-          label="Ranks"
-          value={Number(count.value)}
-          min={1}
-          onChange={(v) => (count.value = String(v ?? 2))}
-        />
-      }>
+      controls={<NumberParam label="Ranks" value={count} min={1} otherwise={2} />}>
       {(result) => {
         const table = tableOf(result, 'stragglers');
         if (table.rows.length === 0)
           return <Nothing result={result} otherwise="No rank keeps the others waiting." />;
-        const names = column<number | null>(table, 'rank').map((r) => (r === null ? 'no rank' : `rank ${r}`));
+        const names = column<number | null>(table, 'rank').map((r) => rankLabel(rankKey(r)));
         return (
           <>
             <div class="columns-2">

@@ -7,31 +7,18 @@ import { formatCount, formatDuration, formatTime } from '../../format';
 import { hashOf, traces, urlSignal } from '../../state';
 import { decodeTile, idOf, nameOf, type Tile } from '../../timeline/tile';
 import { FlameCanvas } from './canvas';
-import { search, type Flame } from './model';
+import { emptyFlame, search, type Flame } from './model';
 
 const pixels = 1600;
 const nothing: ReadonlySet<number> = new Set();
 
 /** The slices of a track as boxes; places are ns of the run. */
-export function flameOfTile(tile: Tile, track: number): Flame & { id: Float64Array } {
+function flameOfTile(tile: Tile, track: number): Flame & { id: Float64Array } {
   const found = tile.tracks.get(track);
   const count = found?.count ?? 0;
   const first = found?.first ?? 0;
   const slices = tile.slices;
-  const flame = {
-    count,
-    name: [] as string[],
-    parent: new Int32Array(count).fill(-1),
-    depth: new Int32Array(count),
-    left: new Float64Array(count),
-    total: new Float64Array(count),
-    self: new Float64Array(count),
-    calls: new Float64Array(count),
-    kind: new Uint8Array(count),
-    id: new Float64Array(count),
-    sum: tile.to - tile.from,
-    levels: 0,
-  };
+  const flame = { ...emptyFlame(count), id: new Float64Array(count), sum: tile.to - tile.from };
   for (let i = 0; i < count; i++) {
     const at = first + i;
     flame.name.push(nameOf(tile.names, slices.name[at]!));

@@ -17,6 +17,23 @@ export interface Flame {
   levels: number;
 }
 
+/** So many boxes without anything in them; names are to be added. */
+export function emptyFlame(count: number): Flame {
+  return {
+    count,
+    name: [],
+    parent: new Int32Array(count).fill(-1),
+    depth: new Int32Array(count),
+    left: new Float64Array(count),
+    total: new Float64Array(count),
+    self: new Float64Array(count),
+    calls: new Float64Array(count),
+    kind: new Uint8Array(count),
+    sum: 0,
+    levels: 0,
+  };
+}
+
 /** Rows stand after the one below them, the longest first: laid from left to right they are left-heavy. */
 export function flameOf(table: Table): Flame {
   const at = (name: string) => columnIndex(table, name);
@@ -30,19 +47,7 @@ export function flameOf(table: Table): Flame {
     'calls',
   ].map(at) as [number, number, number, number, number, number, number];
   const count = table.rows.length;
-  const flame: Flame = {
-    count,
-    name: [],
-    parent: new Int32Array(count).fill(-1),
-    depth: new Int32Array(count),
-    left: new Float64Array(count),
-    total: new Float64Array(count),
-    self: new Float64Array(count),
-    calls: new Float64Array(count),
-    kind: new Uint8Array(count),
-    sum: 0,
-    levels: 0,
-  };
+  const flame = emptyFlame(count);
   const places = new Map<unknown, number>();
   const used = new Float64Array(count); // of each node's width, by its children
   table.rows.forEach((row, i) => {
@@ -109,7 +114,7 @@ export function boxAt(flame: Flame, place: number, depth: number): number {
 }
 
 /** Which colour a frame has: by what kind of thing its name says it is. */
-export function kindOf(name: string): number {
+function kindOf(name: string): number {
   if (/^(aten|c10|c10d|torch|prims)::/.test(name)) return name.startsWith('c10d::') ? 9 : 1;
   if (/^nn\.Module: /.test(name)) return 13;
   if (/Backward\d*$|^autograd::/.test(name)) return 12;

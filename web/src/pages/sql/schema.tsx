@@ -38,7 +38,7 @@ export function parseCreate(name: string, sql: string): SchemaTable {
   return { name, columns, kind };
 }
 
-export function schemaOf(result: Result): SchemaTable[] {
+function schemaOf(result: Result): SchemaTable[] {
   const table = result.tables[0];
   if (!table) return [];
   const at = (name: string) => table.columns.findIndex((c) => c.name === name);
