@@ -12,6 +12,7 @@
 #include <kino/kino.h>
 
 #include "base/error.h"
+#include "base/output_file.h"
 #include "cli/cli.h"
 #include "cli/write_out.h"
 #include "record/record.h"
@@ -188,7 +189,7 @@ static void tell(void *context, const kino__record_result *result)
     tell_losses(result);
     for (size_t i = 0; i < result->note_count; i++)
         kino__report_note("%s", result->notes[i]);
-    if (result->file_count)
+    if (result->file_count && !result->is_special)
         kino__report_note("next: kino report %s", result->file_count > 1 && result->folder
                                                       ? result->folder
                                                       : result->files[0].path);
@@ -233,16 +234,28 @@ static bool read_rate(const char *text, unsigned *out)
     return true;
 }
 
-/* A name without a suffix is that of a .kino file. NULL: memory is out. */
-static char *complete_output(const char *output)
+static bool has_suffix(const char *output)
 {
     const char *slash = strrchr(output, '/'), *last = slash ? slash + 1 : output;
+    return !*last || strchr(last, '.');
+}
+
+/* A name without a suffix is that of a .kino file; a device or a pipe keeps its own. NULL: memory
+ * is out. */
+static char *complete_output(const char *output)
+{
+    bool is_whole = has_suffix(output) || kino__output_is_special(output);
     size_t size = strlen(output);
     char *path = malloc(size + sizeof ".kino");
     if (path)
-        (void)snprintf(path, size + sizeof ".kino", "%s%s", output,
-                       *last && !strchr(last, '.') ? ".kino" : "");
+        (void)snprintf(path, size + sizeof ".kino", "%s%s", output, is_whole ? "" : ".kino");
     return path;
+}
+
+/* Of the output; NULL: its suffix says it. */
+static const char *format_of(const char *output)
+{
+    return output && !has_suffix(output) ? "kino" : NULL;
 }
 
 static int check(const record_options *given, unsigned *rate)
@@ -260,7 +273,7 @@ static int check(const record_options *given, unsigned *rate)
         return kino__report_usage(&kino__command_record,
                                   "--output: a file is needed: standard output is the program's");
     if (given->output && !(size && given->output[size - 1] == '/') &&
-        kino_writer_check(given->output, NULL, &err) != KINO_OK)
+        kino_writer_check(given->output, format_of(given->output), &err) != KINO_OK)
         return kino__report_usage(&kino__command_record, "--output: %s", err.message);
     return KINO__EXIT_OK;
 }
@@ -275,6 +288,7 @@ static int record(const record_options *given, char **command, unsigned rate,
     kino__record_options options = {
         .command = command,
         .output = given->output,
+        .format = format_of(given->output),
         .delay_ms = given->delay_ms,
         .duration_ms = given->duration_ms,
         .budget = given->buffer,

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "cli/cli.h"
 #include "cli/write_out.h"
+#include "record/record.h"
 
 typedef struct recover_options {
     kino__common_options common;
@@ -63,6 +64,44 @@ static int open_recording(const recover_options *given, const char *path, kino_r
     return KINO__EXIT_OK;
 }
 
+/* -- the work folder of kino record, with the buffers of all its processes */
+
+static int recover_work(const recover_options *given, const char *folder, const char *output)
+{
+    kino__progress_bar bar;
+    kino__record_result result;
+    kino_error err;
+    kino__record_options options = {
+        .output = output,
+        .format = given->to,
+        .progress = kino__progress_bar_report,
+        .progress_context = &bar,
+    };
+    kino__progress_bar_init(&bar, !given->common.quiet && !given->common.no_progress);
+    kino_status st = kino__record_recover(&options, folder, &result, &err);
+    kino__progress_bar_end(&bar);
+    int code = KINO__EXIT_OK;
+    if (st != KINO_OK)
+        code = kino__report_error(&err, KINO__EXIT_FAILED);
+    else if (!result.file_count)
+        code = kino__report_error(
+            &(kino_error){.code = KINO_NOT_FOUND, .message = "no process has recorded anything"},
+            KINO__EXIT_FAILED);
+    for (size_t i = 0; !given->common.quiet && i < result.file_count; i++)
+        kino__report_note("%s: %" PRIu64 " event%s of %s, process %" PRId64, result.files[i].path,
+                          result.files[i].events, plural(result.files[i].events),
+                          result.files[i].name, result.files[i].pid);
+    if (code == KINO__EXIT_OK && !given->common.quiet)
+        tell(&(kino_recovery){.events = result.events,
+                              .open_spans = result.open_spans,
+                              .dropped = result.dropped,
+                              .overwritten = result.overwritten});
+    for (size_t i = 0; !given->common.quiet && i < result.note_count; i++)
+        kino__report_note("%s", result.notes[i]);
+    kino__record_result_deinit(&result);
+    return code;
+}
+
 static int run_recover(void *options, char **arguments, size_t count)
 {
     const recover_options *given = options;
@@ -78,6 +117,13 @@ static int run_recover(void *options, char **arguments, size_t count)
     kino_run *run = NULL;
     kino_recovery recovery = {.size = sizeof recovery};
     int code = kino__target_check(&kino__command_recover, arguments[1], given->to, "to", &target);
+    if (code == KINO__EXIT_OK && kino__record_is_work(arguments[0])) {
+        if (strcmp(target.path, "-") == 0)
+            return kino__report_usage(&kino__command_recover,
+                                      "the folder of 'kino record' may have several traces: give "
+                                      "the name of a file or a folder");
+        return recover_work(given, arguments[0], arguments[1]);
+    }
     if (code == KINO__EXIT_OK)
         code = open_recording(given, arguments[0], &recovery, &run);
     if (code == KINO__EXIT_OK) {
@@ -102,7 +148,9 @@ const kino__command kino__command_recover = {
         "stays. This makes a trace of it, with the spans that were open, and says what is\n"
         "missing. The program may also be running: nothing of it is changed. DIR itself\n"
         "is kept, too: remove it when the trace is good. FILE is a .kino file that the\n"
-        "recorder wrote, whole or cut off.\n",
+        "recorder wrote, whole or cut off. DIR may also be the folder of a 'kino record'\n"
+        "that was killed, kino-record-XXXXXX: each process gets a trace, several go into\n"
+        "a folder named like OUT.\n",
     .options = options_table,
     .options_size = sizeof(recover_options),
     .run = run_recover,

@@ -70,7 +70,8 @@ static const kino_column trace_columns[] = {
     [T_START] = {"start", KINO_TYPE_STRING, NULL, "time of the first event, UTC"},
     [T_DURATION] = {"duration", KINO_TYPE_DURATION, NULL, "first start to last end"},
     [T_STEPS] = {"steps", KINO_TYPE_INT, "count", "ProfilerStep#N annotations"},
-    [T_THREADS] = {"threads", KINO_TYPE_INT, "count", "host tracks"},
+    [T_THREADS] = {"threads", KINO_TYPE_INT, "count",
+                   "host tracks, and threads that have samples only"},
     [T_STREAMS] = {"streams", KINO_TYPE_INT, "count", "device tracks"},
     [T_HOST] = {"host", KINO_TYPE_STRING, NULL, NULL},
     [T_FORMAT] = {"format", KINO_TYPE_STRING, NULL, NULL},
@@ -192,6 +193,62 @@ static int64_t count_tracks(const kino__trace *trace, kino__track_kind kind)
     return count;
 }
 
+/* The thread of a row: "4711 samples" and "4711 off-CPU" are rows of the thread 4711, too. */
+typedef struct thread_key {
+    kino__label pid, tid;
+} thread_key;
+
+static kino__label thread_of(const kino__trace *trace, const kino__track *track)
+{
+    kino__label tid = track->tid;
+    kino_str text =
+        tid.kind == KINO__LABEL_TEXT ? kino__trace_string(trace, tid.text) : (kino_str){"", 0};
+    size_t digits = 0;
+    while (digits < text.size && text.data[digits] >= '0' && text.data[digits] <= '9')
+        digits++;
+    int64_t number;
+    if (track->kind != KINO__TRACK_HOST && kino__str_to_int((kino_str){text.data, digits}, &number))
+        tid = (kino__label){.kind = KINO__LABEL_INT, .text = KINO_NO_STRING, .number = number};
+    return tid;
+}
+
+static int compare_labels(const kino__label *a, const kino__label *b)
+{
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    if (a->kind == KINO__LABEL_INT)
+        return a->number < b->number ? -1 : a->number > b->number;
+    return a->text < b->text ? -1 : a->text > b->text;
+}
+
+static int compare_threads(const void *left, const void *right)
+{
+    const thread_key *a = left, *b = right;
+    int order = compare_labels(&a->pid, &b->pid);
+    return order ? order : compare_labels(&a->tid, &b->tid);
+}
+
+/* Host tracks, and threads of which only samples of the CPU are known. */
+static int64_t count_threads(const kino__trace *trace)
+{
+    const uint32_t sampled = KINO__KIND_BIT(KINO__KIND_SAMPLE) | KINO__KIND_BIT(KINO__KIND_OFF_CPU);
+    thread_key *keys = calloc(trace->tracks.count + 1, sizeof *keys);
+    size_t count = 0;
+    int64_t threads = 0;
+    if (!keys)
+        return KINO_NO_INT;
+    for (size_t i = 0; i < trace->tracks.count; i++) {
+        const kino__track *track = &trace->tracks.items[i];
+        if (track->kind == KINO__TRACK_HOST || track->kinds & sampled)
+            keys[count++] = (thread_key){track->pid, thread_of(trace, track)};
+    }
+    qsort(keys, count, sizeof *keys, compare_threads);
+    for (size_t i = 0; i < count; i++)
+        threads += i == 0 || compare_threads(&keys[i - 1], &keys[i]) != 0;
+    free(keys);
+    return threads;
+}
+
 static void add_trace(kino__table *table, const kino__trace *trace)
 {
     int64_t start, end;
@@ -211,7 +268,7 @@ static void add_trace(kino__table *table, const kino__trace *trace)
         kino__table_add_null(table);
     kino__table_add_int(table, has_window ? end - start : KINO_NO_INT);
     kino__table_add_int(table, steps ? (int64_t)steps->count : KINO_NO_INT);
-    kino__table_add_int(table, count_tracks(trace, KINO__TRACK_HOST));
+    kino__table_add_int(table, count_threads(trace));
     kino__table_add_int(table, count_tracks(trace, KINO__TRACK_DEVICE));
     add_str(table, trace->host);
     add_str(table, trace->format);

@@ -48,6 +48,8 @@ void kino__inject_log_exec(void);
 void kino__inject_log_fork(void);
 void kino__inject_log_exit(void);
 void kino__inject_log_note(const char *text);
+/* From now on nothing is recorded; or it is again. */
+void kino__inject_log_pause(bool is_paused);
 /* This thread worked for the recorder since `from_ns`, which is of kino__inject_log_now. */
 uint64_t kino__inject_log_now(void);
 void kino__inject_log_own(uint64_t from_ns);

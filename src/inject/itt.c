@@ -2,7 +2,8 @@
  *
  * Tasks become spans of category user_annotation, nested on their thread; overlapped tasks, regions
  * and frames likewise, but found again by their id (itt_open.c). Markers become instants, counters
- * counters (itt_counter.c). What is not listed here stays empty, as it is without a collector. */
+ * counters (itt_counter.c); pause and resume switch all of it (itt_control.c). What is not listed
+ * here stays empty, as it is without a collector. */
 #include "inject/itt.h"
 
 #include <dlfcn.h>
@@ -241,6 +242,8 @@ static const entry entries[] = {
     ENTRY("task_end", task_end),
     ENTRY("marker", marker),
     ENTRY("thread_set_name", thread_set_name),
+    ENTRY("pause", kino__itt_pause),
+    ENTRY("resume", kino__itt_resume),
     ENTRY("metadata_add", metadata_add),
     ENTRY("metadata_str_add", metadata_str_add),
     ENTRY("task_begin_overlapped", kino__itt_open),

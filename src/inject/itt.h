@@ -1,4 +1,5 @@
-/* itt.h - between itt.c, itt_open.c (what is ended by its id, times, events) and itt_counter.c. */
+/* itt.h - between itt.c, itt_open.c (what is ended by its id, times, events), itt_counter.c
+ * and itt_control.c (pause and resume). */
 #ifndef KINO__INJECT_ITT_H
 #define KINO__INJECT_ITT_H
 
@@ -29,6 +30,11 @@ unsigned long long kino__itt_timestamp(void);
 int kino__itt_event_create(const char *name, int size);
 int kino__itt_event_start(int event);
 int kino__itt_event_end(int event);
+
+/* -- itt_control.c */
+
+void kino__itt_pause(void);
+void kino__itt_resume(void);
 
 /* -- itt_counter.c */
 

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "inject/inject.h"
 
 enum { PATH_MAX_BYTES = 1024 };
@@ -53,9 +54,7 @@ static void add_number(line *l, uint64_t number)
 
 uint64_t kino__inject_log_now(void)
 {
-    struct timespec time = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+    return (uint64_t)kino__clock_ns(CLOCK_MONOTONIC_RAW);
 }
 
 /* What cannot be written is missing in the list of processes, nothing more. */
@@ -125,6 +124,14 @@ void kino__inject_log_note(const char *text)
     line l;
     begin_line(&l, "note", false);
     add_word(&l, text);
+    write_line(&l);
+}
+
+void kino__inject_log_pause(bool is_paused)
+{
+    line l;
+    begin_line(&l, is_paused ? "pause" : "resume", false);
+    add_number(&l, kino__inject_log_now());
     write_line(&l);
 }
 

@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/str.h"
 #include "inject/inject.h"
@@ -51,9 +52,7 @@ static void set_state(kino__inject_phase phase)
 
 static uint64_t now_ns(void)
 {
-    struct timespec time = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+    return (uint64_t)kino__clock_ns(CLOCK_MONOTONIC);
 }
 
 static void sleep_until(uint64_t ns)
@@ -192,7 +191,7 @@ static void begin(void)
         tell(err.message);
         return;
     }
-    if (kino_prepare(&options, &err) != KINO_OK) {
+    if (kino__session_prepare(&options, true, &err) != KINO_OK) {
         tell(err.message);
         return;
     }
@@ -265,6 +264,8 @@ static void after_fork_child(void)
     if (!self.folder[0])
         return;
     kino__inject_log_fork();
+    if (kino__session_is_paused()) /* as the parent was */
+        kino__inject_log_pause(true);
     if (has_zones() && kino__tracer_thread(&thread, begin_later, NULL))
         (void)pthread_detach(thread);
 }

@@ -11,16 +11,10 @@
 #    include <x86intrin.h>
 #endif
 
+#include "base/clock.h"
 #include "record/doctor.h"
 
 enum { MEASURE_MS = 60, TRIES = 16, CALLS = 2000 };
-
-static int64_t now_ns(clockid_t clock)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static bool has_invariant_counter(void)
 {
@@ -59,7 +53,7 @@ static instant look(void)
     uint64_t best_gap = UINT64_MAX;
     for (int i = 0; i < TRIES; i++) {
         uint64_t before = ticks();
-        int64_t raw = now_ns(CLOCK_MONOTONIC_RAW);
+        int64_t raw = kino__clock_ns(CLOCK_MONOTONIC_RAW);
         uint64_t gap = ticks() - before;
         if (gap < best_gap) {
             best_gap = gap;
@@ -125,9 +119,9 @@ static int64_t clock_cost(void)
 {
     int64_t best = INT64_MAX;
     for (int round = 0; round < 5; round++) {
-        int64_t from = now_ns(CLOCK_MONOTONIC_RAW), to = from;
+        int64_t from = kino__clock_ns(CLOCK_MONOTONIC_RAW), to = from;
         for (int i = 0; i < CALLS; i++)
-            to = now_ns(CLOCK_MONOTONIC_RAW);
+            to = kino__clock_ns(CLOCK_MONOTONIC_RAW);
         int64_t each = (to - from) / CALLS;
         best = each < best ? each : best;
     }

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "record/doctor.h"
 
 enum { RING_PAGES = 8, WORK_MS = 30, PARANOID_USUAL = 2, SYMBOLS_LOOKED_AT = 2000 };
@@ -74,12 +75,9 @@ static const char *refusal_fix(int error)
 
 static void spend_time(void)
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    int64_t end = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 + WORK_MS;
-    do {
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    } while ((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 < end);
+    int64_t end = kino__clock_ms(CLOCK_MONOTONIC) + WORK_MS;
+    while (kino__clock_ms(CLOCK_MONOTONIC) < end)
+        ;
 }
 
 /* How many records of a type a counter wrote while this process worked and slept; -errno when it

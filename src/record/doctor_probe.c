@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "record/doctor.h"
 
 enum { REAP_TRIES = 200 };
@@ -69,19 +70,12 @@ static void settle_child(void)
         (void)signal(defaults[i], SIG_DFL);
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Did the other end of the pipe close in time? */
 static bool wait_for_end(int fd, int timeout_ms)
 {
-    int64_t end = now_ms() + timeout_ms;
+    int64_t end = kino__clock_ms(CLOCK_MONOTONIC) + timeout_ms;
     for (;;) {
-        int64_t left = end - now_ms();
+        int64_t left = end - kino__clock_ms(CLOCK_MONOTONIC);
         struct pollfd item = {.fd = fd, .events = POLLIN};
         if (poll(&item, 1, left > 0 ? (int)left : 0) > 0)
             return true;

@@ -293,12 +293,13 @@ static kino_status add_file(kino__record *r, const char *path, const kino__recor
 
 /* Nothing left after a cut is no file and no error. */
 static kino_status write_process(kino__record *r, const kino__record_process *p, const char *path,
-                                 kino_error *err)
+                                 const char *format, kino_error *err)
 {
     stack_of_runs runs = {0};
     kino_write_options write = write_options(r);
     kino_status st = open_process(r, p, &runs, err);
     bool is_empty = st == KINO_NOT_FOUND && runs.count > 0;
+    write.format = format;
     if (st == KINO_OK)
         st = kino_run_write(top(&runs), path, &write, err);
     if (st == KINO_OK)
@@ -427,7 +428,7 @@ static kino_status make_output(const char *folder, kino_error *err)
 }
 
 static kino_status write_folder(kino__record *r, const char *folder, const char *suffix,
-                                kino_error *err)
+                                const char *format, kino_error *err)
 {
     KINO_TRY(make_output(folder, err));
     for (size_t i = 0; i < r->processes.count; i++) {
@@ -435,7 +436,7 @@ static kino_status write_folder(kino__record *r, const char *folder, const char 
         const char *path = path_of_process(r, p, folder, suffix);
         if (!path)
             return kino__fail_nomem(err);
-        KINO_TRY(write_process(r, p, path, err));
+        KINO_TRY(write_process(r, p, path, format, err));
     }
     return KINO_OK;
 }
@@ -447,7 +448,8 @@ static kino_status write_merged(kino__record *r, const char *path, kino_error *e
     kino_load_options load = load_options(r);
     kino_write_options write = write_options(r);
     kino_merge_options merge = KINO_MERGE_OPTIONS_INIT;
-    KINO_TRY(write_folder(r, r->scratch, ".kino", err));
+    write.format = r->options->format;
+    KINO_TRY(write_folder(r, r->scratch, ".kino", NULL, err));
     const char **paths = calloc(r->files.count + 1, sizeof *paths);
     if (!paths)
         return kino__fail_nomem(err);
@@ -471,25 +473,52 @@ static kino_status write_merged(kino__record *r, const char *path, kino_error *e
     return st;
 }
 
+/* A format is a name or a suffix without its dot, both also with ".gz" or ".zst" behind. */
+static const char *suffix_of_format(kino__record *r, const char *format)
+{
+    const char *name, *suffix, *help;
+    kino_str plain = kino__str_from(format);
+    const char *packed = kino__str_ends_with(plain, KINO__STR(".gz"))    ? ".gz"
+                         : kino__str_ends_with(plain, KINO__STR(".zst")) ? ".zst"
+                                                                         : "";
+    plain.size -= strlen(packed);
+    for (size_t i = 0; kino_writer_describe(i, &name, &suffix, &help); i++)
+        if (suffix && (kino__str_is(plain, name) || kino__str_is(plain, suffix + 1)))
+            return kino__arena_format(&r->arena, "%s%s", suffix, packed).data;
+    return NULL;
+}
+
+/* Of files in a folder: the output's, else that of the format. */
+static const char *suffix_for_all(kino__record *r)
+{
+    const char *output = r->options->output, *format = r->options->format;
+    const char *suffix = output && !is_folder(output) ? suffix_of(output) : "";
+    if (!*suffix && format)
+        suffix = suffix_of_format(r, format);
+    return suffix && *suffix ? suffix : ".kino";
+}
+
 kino_status kino__record_finish(kino__record *r, kino_error *err)
 {
     KINO_TRY(take_all(r, err));
     const char *output = r->options->output;
-    bool is_one = r->processes.count == 1;
+    bool is_one = r->processes.count == 1, merges = r->options->merge || r->place.is_special;
     if (!r->processes.count) {
         if (r->failure.code != KINO_OK && err)
             *err = r->failure;
         return r->failure.code;
     }
-    if (is_one || r->options->merge) {
-        const char *path = is_one && output && is_folder(output)
-                               ? path_of_process(r, &r->processes.items[0], output, ".kino")
-                               : path_of_all(r);
+    KINO_TRY(kino__place_look_again(&r->place, err));
+    if (is_one || merges) {
+        const char *path =
+            is_one && output && is_folder(output)
+                ? path_of_process(r, &r->processes.items[0], output, suffix_for_all(r))
+                : path_of_all(r);
         if (!path)
             return kino__fail_nomem(err);
         if (output && is_folder(output))
             KINO_TRY(make_output(output, err));
-        return is_one ? write_process(r, &r->processes.items[0], path, err)
+        return is_one ? write_process(r, &r->processes.items[0], path, r->options->format, err)
                       : write_merged(r, path, err);
     }
     r->folder = folder_of_all(r);
@@ -498,6 +527,5 @@ kino_status kino__record_finish(kino__record *r, kino_error *err)
     if (has_entries(r->folder))
         kino__record_note(r, "'%s' had other files already: a report of the folder has both",
                           r->folder);
-    const char *suffix = output && !is_folder(output) ? suffix_of(output) : ".kino";
-    return write_folder(r, r->folder, *suffix ? suffix : ".kino", err);
+    return write_folder(r, r->folder, suffix_for_all(r), r->options->format, err);
 }

@@ -2,8 +2,9 @@
  *
  * Signals: the terminal sends Ctrl+C to the whole group, so the program has it already; what others
  * send to us alone (kill, systemd, a batch system) is handed on. All arrive through a signalfd, so
- * nothing runs in handlers. Who ignores SIGCHLD cannot wait, and neither a reader of our messages
- * that is gone nor a limit of file sizes may end us: these are set meanwhile. The program gets everything as we were started with. */
+ * nothing runs in handlers; behind the program's end a thread looks at it. Who ignores SIGCHLD
+ * cannot wait, and neither a reader of our messages that is gone nor a limit of file sizes may end
+ * us: these are set meanwhile. The program gets everything as we were started with. */
 #include "record/launch.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -19,7 +21,10 @@
 
 #include "base/error.h"
 
-enum { NOT_RUN = 127 };
+enum {
+    NOT_RUN = 127,
+    BEHIND_MS = 1000, /* a batch system that ends all of a job needs a moment */
+};
 
 static void close_fd(int *fd)
 {
@@ -89,7 +94,7 @@ kino_status kino__launch_start(kino__launch *out, const kino__launch_options *op
                                kino_error *err)
 {
     int gate[2] = {-1, -1}, failure[2] = {-1, -1};
-    *out = (kino__launch){.gate = -1, .failure = -1, .signals = -1};
+    *out = (kino__launch){.gate = -1, .failure = -1, .signals = -1, .wake = -1};
     KINO_TRY(block_signals(out, err));
     if (pipe2(gate, O_CLOEXEC) != 0)
         return kino__fail_errno(err, errno, "cannot make a pipe");
@@ -139,10 +144,64 @@ kino_status kino__launch_go(kino__launch *l, kino_error *err)
 
 /* -- wait */
 
+/* -- behind the program's end */
+
+/* Waits until a signal is there or `wake` is; false: it is. */
+static bool wait_for_signal(const kino__launch *l)
+{
+    struct pollfd fds[] = {{.fd = l->signals, .events = POLLIN}, {.fd = l->wake, .events = POLLIN}};
+    while (poll(fds, 2, -1) < 0 && errno == EINTR)
+        ;
+    return !(fds[1].revents & POLLIN);
+}
+
+/* What came up to now was for the program and us. */
+static void drain(const kino__launch *l)
+{
+    struct signalfd_siginfo signal;
+    while (read(l->signals, &signal, sizeof signal) == sizeof signal)
+        ;
+}
+
+static void *run_watcher(void *context)
+{
+    kino__launch *l = context;
+    struct pollfd wake = {.fd = l->wake, .events = POLLIN};
+    struct signalfd_siginfo signal;
+    if (poll(&wake, 1, BEHIND_MS) > 0)
+        return NULL;
+    drain(l);
+    while (wait_for_signal(l))
+        if (read(l->signals, &signal, sizeof signal) == sizeof signal &&
+            signal.ssi_signo != SIGCHLD && signal.ssi_signo != SIGUSR1 &&
+            signal.ssi_signo != SIGUSR2)
+            __atomic_store_n(&l->is_told, 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+/* Without a thread signals wait until all is done. */
+static void watch(kino__launch *l)
+{
+    l->wake = eventfd(0, EFD_CLOEXEC);
+    l->has_watcher = l->wake >= 0 && pthread_create(&l->watcher, NULL, run_watcher, l) == 0;
+}
+
+static void end_watch(kino__launch *l)
+{
+    if (l->has_watcher) {
+        (void)eventfd_write(l->wake, 1);
+        (void)pthread_join(l->watcher, NULL);
+    }
+    l->has_watcher = false;
+    close_fd(&l->wake);
+}
+
 static bool has_ended(kino__launch *l)
 {
-    if (l->pid && waitpid(l->pid, &l->status, WNOHANG) == l->pid)
+    if (l->pid && waitpid(l->pid, &l->status, WNOHANG) == l->pid) {
         l->pid = 0;
+        watch(l);
+    }
     return !l->pid;
 }
 
@@ -175,6 +234,13 @@ bool kino__launch_wait(kino__launch *l, int fd, int timeout_ms)
     return has_ended(l);
 }
 
+bool kino__launch_is_told_to_end(kino__launch *l)
+{
+    if (!has_ended(l))
+        hand_on(l);
+    return __atomic_load_n(&l->is_told, __ATOMIC_RELAXED);
+}
+
 void kino__launch_deinit(kino__launch *l)
 {
     close_fd(&l->gate); /* a child behind it ends by itself */
@@ -183,6 +249,9 @@ void kino__launch_deinit(kino__launch *l)
         (void)waitpid(l->pid, &l->status, 0);
         l->pid = 0;
     }
+    end_watch(l);
+    if (l->signals >= 0)
+        drain(l); /* what came while all was finished is done with */
     close_fd(&l->signals);
     if (l->is_blocking) {
         (void)sigaction(SIGCHLD, &l->before_child, NULL);

@@ -3,6 +3,7 @@
 #ifndef KINO__RECORD_LAUNCH_H
 #define KINO__RECORD_LAUNCH_H
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/types.h>
 
@@ -18,6 +19,11 @@ typedef struct kino__launch {
         before_size;  /* the same, of SIGCHLD, SIGPIPE, SIGXFSZ */
     bool is_blocking; /* signals are blocked */
     int status;       /* of waitpid, when it has ended */
+    /* when it has ended: a thread that looks for signals to us */
+    pthread_t watcher;
+    bool has_watcher;
+    int wake;         /* eventfd: the thread shall end */
+    uint32_t is_told; /* atomic: one has come */
 } kino__launch;
 
 typedef struct kino__launch_options {
@@ -37,6 +43,10 @@ KINO_NODISCARD kino_status kino__launch_go(kino__launch *launch, kino_error *err
 /* Waits until the program ends, `fd` (or -1) is readable, or so many ms are over (-1: no limit);
  * hands signals on. True: the program has ended. */
 bool kino__launch_wait(kino__launch *launch, int fd, int timeout_ms);
+
+/* For what is done when it has ended: did somebody tell us to end, too? A signal that comes right
+ * behind the end does not count, it was for both. While the program runs signals are handed on. */
+bool kino__launch_is_told_to_end(kino__launch *launch);
 
 /* Signals are ours again. Kills and waits for a child that never ran. */
 void kino__launch_deinit(kino__launch *launch);

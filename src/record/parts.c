@@ -30,6 +30,8 @@ static bool set_clock(int fd, const kino__ring_meta *meta, int64_t real_minus_ra
     if (pread(fd, &anchor, sizeof anchor, at) != sizeof anchor)
         return false;
     *raw_ns = anchor.raw_ns;
+    if (real_minus_raw == KINO_NO_INT)
+        return true;
     anchor.real_ns = (int64_t)((uint64_t)anchor.raw_ns + (uint64_t)real_minus_raw);
     return pwrite(fd, &anchor, sizeof anchor, at) == sizeof anchor;
 }
@@ -50,7 +52,8 @@ static kino_status add_part(kino__parts *parts, const char *path, int64_t real_m
     kino_str file = kino__arena_format(&parts->arena, "%s/meta", path);
     if (!file.data)
         return kino__fail_nomem(err);
-    int fd = open(file.data, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    int access = real_minus_raw == KINO_NO_INT ? O_RDONLY : O_RDWR;
+    int fd = open(file.data, access | O_CLOEXEC | O_NOFOLLOW);
     bool ok = fd >= 0 && pread(fd, &meta, sizeof meta, 0) == sizeof meta &&
               memcmp(meta.magic, KINO__RING_MAGIC, sizeof meta.magic) == 0 &&
               set_clock(fd, &meta, real_minus_raw, &raw_ns);
@@ -126,15 +129,20 @@ static kino__seen *see(kino__parts *parts, int64_t pid)
     return seen;
 }
 
-static bool add_note(kino__parts *parts, int64_t pid, kino_str text)
+static bool add_text_note(kino__parts *parts, kino_str note)
 {
-    kino_str note = kino__arena_format(&parts->arena, "process %lld records nothing: %.*s",
-                                       (long long)pid, KINO__STR_ARG(text));
     const char **slot =
         parts->notes.count < NOTES_MAX && note.data ? kino__vec_add(&parts->notes) : NULL;
     if (slot)
         *slot = note.data;
     return slot != NULL;
+}
+
+static bool add_note(kino__parts *parts, int64_t pid, kino_str text)
+{
+    return add_text_note(parts,
+                         kino__arena_format(&parts->arena, "process %lld records nothing: %.*s",
+                                            (long long)pid, KINO__STR_ARG(text)));
 }
 
 static bool add_own(kino__parts *parts, kino_str line)
@@ -147,6 +155,63 @@ static bool add_own(kino__parts *parts, kino_str line)
     if (slot)
         *slot = own;
     return slot != NULL;
+}
+
+/* -- pauses: a program may switch its recording off and on */
+
+static void begin_pause(kino__seen *seen, int64_t time)
+{
+    if (seen->is_paused)
+        return;
+    seen->is_paused = true;
+    seen->pauses++;
+    seen->pause_raw_ns = time;
+}
+
+/* Samples of all its threads are left out. */
+static void end_pause(kino__parts *parts, kino__seen *seen, int64_t time)
+{
+    if (!seen->is_paused)
+        return;
+    seen->is_paused = false;
+    seen->paused_ns += time > seen->pause_raw_ns ? time - seen->pause_raw_ns : 0;
+    kino__perf_own *slot = parts->own.count < PROCESSES_MAX ? kino__vec_add(&parts->own) : NULL;
+    if (slot)
+        *slot = (kino__perf_own){-seen->pid, seen->pause_raw_ns, time};
+}
+
+static bool add_pause(kino__parts *parts, int64_t pid, bool is_begin, kino_str line)
+{
+    int64_t time;
+    kino__seen *seen = take_number(&line, &time) ? see(parts, pid) : NULL;
+    if (!seen)
+        return false;
+    if (is_begin)
+        begin_pause(seen, time);
+    else
+        end_pause(parts, seen, time);
+    return true;
+}
+
+/* Those that lasted until the end, and what is said of all. */
+static void finish_pauses(kino__parts *parts)
+{
+    for (size_t i = 0; i < parts->seen.count; i++) {
+        kino__seen *seen = &parts->seen.items[i];
+        char length[64] = "";
+        if (!seen->pauses)
+            continue;
+        if (seen->paused_ns || !seen->is_paused)
+            (void)snprintf(length, sizeof length, ", for %.3f s", (double)seen->paused_ns / 1e9);
+        (void)add_text_note(
+            parts, kino__arena_format(
+                       &parts->arena, "process %lld paused its recording %u time%s%s%s",
+                       (long long)seen->pid, seen->pauses, seen->pauses == 1 ? "" : "s", length,
+                       !seen->is_paused    ? ""
+                       : seen->pauses == 1 ? ", to its end"
+                                           : ", the last time to its end"));
+        end_pause(parts, seen, seen->end_raw_ns ? seen->end_raw_ns : INT64_MAX);
+    }
 }
 
 static int compare_own(const void *left, const void *right)
@@ -167,6 +232,8 @@ bool kino__parts_read_line(kino__parts *parts, kino_str line)
         return add_note(parts, pid, line);
     if (kino__str_is(word, "own"))
         return add_own(parts, line);
+    if (kino__str_is(word, "pause") || kino__str_is(word, "resume"))
+        return add_pause(parts, pid, kino__str_is(word, "pause"), line);
     bool is_exit = kino__str_is(word, "exit"), is_exec = kino__str_is(word, "exec");
     if (!is_exit && !is_exec && !kino__str_is(word, "fork"))
         return false;
@@ -181,6 +248,7 @@ bool kino__parts_read_line(kino__parts *parts, kino_str line)
     }
     seen->parent = parent;
     seen->start_raw_ns = seen->start_raw_ns ? seen->start_raw_ns : time;
+    end_pause(parts, seen, time); /* another program */
     if (is_exec && (command = kino__arena_format(&parts->arena, "%.*s", KINO__STR_ARG(line))).data)
         seen->command = command.data;
     return true;
@@ -211,6 +279,7 @@ kino_status kino__parts_read(kino__parts *out, const char *folder, int64_t real_
     if (out->items.count)
         qsort(out->items.items, out->items.count, sizeof *out->items.items, compare_parts);
     KINO_TRY(read_log(out, folder, err));
+    finish_pauses(out);
     if (out->own.count)
         qsort(out->own.items, out->own.count, sizeof *out->own.items, compare_own);
     return KINO_OK;

@@ -22,7 +22,10 @@ typedef struct kino__part {
 typedef struct kino__seen {
     int64_t pid, parent;
     int64_t start_raw_ns, end_raw_ns;
-    const char *command; /* of its last exec; "" */
+    const char *command;             /* of its last exec; "" */
+    bool is_paused;                  /* by itself: nothing of it is recorded */
+    uint32_t pauses;                 /* so many, with the one that lasts */
+    int64_t pause_raw_ns, paused_ns; /* begin of the last one; so long were those that ended */
 } kino__seen;
 
 typedef struct kino__parts {
@@ -35,7 +38,8 @@ typedef struct kino__parts {
 
 /* Reads all of a work folder. The recordings' clocks are set to one offset between
  * CLOCK_MONOTONIC_RAW and CLOCK_REALTIME, which processes measured at different times. What makes
- * no sense is left out. Must be deinitialised also after a failure. */
+ * no sense is left out. KINO_NO_INT: they stay as they are, nothing is changed. Must be
+ * deinitialised also after a failure. */
 KINO_NODISCARD kino_status kino__parts_read(kino__parts *out, const char *folder,
                                             int64_t real_minus_raw, kino_error *err);
 void kino__parts_deinit(kino__parts *parts);

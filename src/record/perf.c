@@ -27,6 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "record/perf_internal.h"
 
@@ -37,13 +38,6 @@ enum {
 
 static const uint64_t base_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
                                   PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu)
 {
@@ -429,12 +423,12 @@ void kino__perf_set_active(kino__perf *perf, bool active)
     if (perf->stopped || active == !perf->is_paused)
         return;
     if (active) {
-        perf->pauses.items[perf->pauses.count - 1].end_ns = now_ns();
+        perf->pauses.items[perf->pauses.count - 1].end_ns = kino__clock_ns(CLOCK_MONOTONIC_RAW);
     } else {
         kino__perf_time *pause = kino__vec_add(&perf->pauses);
         if (!pause)
             return;
-        *pause = (kino__perf_time){now_ns(), INT64_MAX};
+        *pause = (kino__perf_time){kino__clock_ns(CLOCK_MONOTONIC_RAW), INT64_MAX};
     }
     if (!active && !perf->has_data) {
         pause_from_the_start(perf);

@@ -65,9 +65,10 @@ KINO_NODISCARD kino_status kino__perf_poll(kino__perf *perf, kino_error *err);
  * shorter than the program. The bookkeeping of modules and threads goes on. */
 void kino__perf_set_active(kino__perf *perf, bool active);
 
-/* When a thread worked for the recorder, not for the program: CLOCK_MONOTONIC_RAW. */
+/* When a thread worked for the recorder, not for the program, or the program wanted nothing
+ * recorded: CLOCK_MONOTONIC_RAW. */
 typedef struct kino__perf_own {
-    int64_t tid;
+    int64_t tid; /* below 0: all threads of the process -tid */
     int64_t from_ns, to_ns;
 } kino__perf_own;
 

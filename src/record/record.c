@@ -4,17 +4,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "record/environment.h"
 #include "record/launch.h"
+#include "record/leftovers.h"
 #include "record/program.h"
 #include "record/record_internal.h"
 #include "wire/injection.h"
@@ -25,6 +29,7 @@ enum {
     FOLDERS_OPEN = 8,
     DEFAULT_BUDGET = 64 << 20, /* libkino's */
     PROCESSES_EXPECTED = 4,
+    LEFTOVERS_SHOWN = 3,
 };
 
 /* -- notes, times */
@@ -47,16 +52,13 @@ void kino__record_note(kino__record *r, const char *format, ...)
 
 void kino__record_note_kept(kino__record *r)
 {
-    kino__record_note(r,
-                      "the buffers are kept: 'kino recover' makes traces of the folders in '%s'%s",
+    kino__record_note(r, "the buffers are kept: 'kino recover %s OUT' makes traces of them%s",
                       r->work, r->sample_count ? ", without the samples" : "");
 }
 
 static uint64_t clock_ns(clockid_t clock)
 {
-    struct timespec time = {0};
-    (void)clock_gettime(clock, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+    return (uint64_t)kino__clock_ns(clock);
 }
 
 /* The best of several tries: the one whose readings lie closest together. */
@@ -78,9 +80,10 @@ static int64_t measure_offset(void)
 
 /* -- folders */
 
-static kino_status make_folder(char *out, size_t size, const char *base, kino_error *err)
+static kino_status make_folder(char *out, size_t size, const char *base, const char *name,
+                               kino_error *err)
 {
-    int length = snprintf(out, size, "%s/kino-record-XXXXXX", base);
+    int length = snprintf(out, size, "%s/%sXXXXXX", base, name);
     if (length < 0 || (size_t)length >= size) {
         out[0] = '\0';
         return kino__fail(err, KINO_LIMIT, "the path '%s' is too long", base);
@@ -101,17 +104,39 @@ static bool has_room(const char *folder, uint64_t budget)
            (uint64_t)info.f_bavail * info.f_frsize >= wanted;
 }
 
+static const char *buffers_base(void)
+{
+    const char *base = getenv("KINO_DIR"); /* NOLINT(concurrency-mt-unsafe): nobody sets it */
+    return base && *base ? base : NULL;
+}
+
+static const char *temporary_base(void)
+{
+    const char *base = getenv("TMPDIR"); /* NOLINT(concurrency-mt-unsafe): nobody sets it */
+    return base && *base ? base : "/tmp";
+}
+
+static kino_status make_scratch(kino__record *r, kino_error *err)
+{
+    KINO_TRY(
+        make_folder(r->scratch, sizeof r->scratch, temporary_base(), KINO__RECORD_SAMPLES, err));
+    r->locks[1] = kino__leftovers_lock(r->scratch);
+    return KINO_OK;
+}
+
 /* Buffers want memory, the rest wants room. */
 static kino_status make_folders(kino__record *r, kino_error *err)
 {
-    const char *base = getenv("KINO_DIR");    /* NOLINT(concurrency-mt-unsafe): nobody sets it */
-    const char *temporary = getenv("TMPDIR"); /* NOLINT(concurrency-mt-unsafe): as above */
+    const char *base = buffers_base();
     char path[sizeof r->work + 32];
-    if (!base || !*base)
+    if (!base)
         base = has_room("/dev/shm", r->options->budget) ? "/dev/shm" : "/tmp";
-    KINO_TRY(make_folder(r->work, sizeof r->work, base, err));
-    KINO_TRY(make_folder(r->scratch, sizeof r->scratch,
-                         temporary && *temporary ? temporary : "/tmp", err));
+    KINO_TRY(make_folder(r->work, sizeof r->work, base, KINO__RECORD_WORK, err));
+    r->locks[0] = kino__leftovers_lock(r->work);
+    KINO_TRY(make_scratch(r, err));
+    (void)snprintf(path, sizeof path, "%s/" KINO__RECORD_LINK, r->work);
+    if (symlink(r->scratch, path) != 0) /* only for whoever finds it when we are killed */
+        path[0] = '\0';
     (void)snprintf(path, sizeof path, "%s/%s", r->work, KINO__INJECT_LOG);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
@@ -134,6 +159,34 @@ static void remove_folder(char *path)
     if (path[0]) /* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody changes folders meanwhile */
         (void)nftw(path, remove_one, FOLDERS_OPEN, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
     path[0] = '\0';
+}
+
+/* What others left that were killed. */
+static void note_leftovers(kino__record *r)
+{
+    char text[1024];
+    const char *folders[] = {"/dev/shm", "/tmp", temporary_base(), buffers_base()};
+    kino__leftovers left;
+    kino__leftovers_find(&left, folders, buffers_base() ? 4 : 3);
+    for (size_t i = 0; i < left.items.count && i < LEFTOVERS_SHOWN; i++) {
+        kino__leftovers_describe(&left.items.items[i], text, sizeof text);
+        kino__record_note(r, "%s", text);
+    }
+    if (left.items.count > LEFTOVERS_SHOWN)
+        kino__record_note(r, "%zu more recordings were not finished",
+                          left.items.count - LEFTOVERS_SHOWN);
+    kino__leftovers_deinit(&left);
+}
+
+static void remove_folders(kino__record *r)
+{
+    remove_folder(r->work);
+    remove_folder(r->scratch);
+    for (int i = 0; i < 2; i++) {
+        if (r->locks[i] >= 0)
+            close(r->locks[i]);
+        r->locks[i] = -1;
+    }
 }
 
 /* -- what is put into the program */
@@ -237,6 +290,33 @@ static void fill_result(kino__record *r, kino__record_result *out)
     out->overwritten = r->overwritten;
     out->open_spans = r->open_spans;
     out->recorded = r->recorded;
+    out->is_special = r->place.is_special;
+}
+
+/* The caller's, and the end when somebody tells us to end. */
+static bool report_progress(void *context, const char *what, uint64_t done, uint64_t total)
+{
+    kino__record *r = context;
+    const kino__record_options *given = r->given;
+    if (r->launch && kino__launch_is_told_to_end(r->launch))
+        return false;
+    return !given->progress || given->progress(given->progress_context, what, done, total);
+}
+
+/* What a run needs no longer, before signals may end us again. What could not be made a trace
+ * stays, unless the user has enough of it. */
+static void clean_up(kino__record *r, kino_status st, kino__record_result *out)
+{
+    bool has_failed = (st != KINO_OK && st != KINO_CANCELLED) || r->failure.code != KINO_OK;
+    if (has_failed && out->has_run && r->parts.items.count && r->work[0]) {
+        kino__record_note_kept(r);
+        r->work[0] = '\0';
+    }
+    fill_result(r, out);
+    kino__perf_close(r->perf);
+    r->perf = NULL;
+    remove_folders(r);
+    kino__place_deinit(&r->place);
 }
 
 static kino_status finish(kino__record *r, kino__record_result *out, kino_error *err)
@@ -328,6 +408,7 @@ static kino_status run(kino__record *r, const kino__program *program, const char
                                     .environment = environment.items.items,
                                     .main = environment.main ? *environment.main : NULL};
     st = kino__launch_start(&launch, &options, err);
+    r->launch = &launch;
     if (st == KINO_OK) {
         r->pid = launch.pid;
         open_perf(r, launch.pid, w.from_ns != 0);
@@ -338,29 +419,11 @@ static kino_status run(kino__record *r, const kino__program *program, const char
         st = follow(r, &launch, &w, out, err);
         out->status = launch.status;
     }
+    clean_up(r, st, out);
+    r->launch = NULL;
     kino__launch_deinit(&launch);
     kino__environment_deinit(&environment);
     return st;
-}
-
-/* A trace that could not be written would be known at the end only. */
-static kino_status check_output(const char *output, kino_error *err)
-{
-    char folder[KINO__PROGRAM_PATH] = ".";
-    size_t size = output ? strlen(output) : 0;
-    while (size > 1 && output[size - 1] == '/') /* "x/" may still have to be made */
-        size--;
-    while (size > 0 && output[size - 1] != '/')
-        size--;
-    if (size >= sizeof folder)
-        return kino__fail(err, KINO_ARGUMENT, "the path of the output is too long");
-    if (size) {
-        memcpy(folder, output, size);
-        folder[size] = '\0';
-    }
-    if (access(folder, W_OK | X_OK) != 0)
-        return kino__fail_errno(err, errno, "cannot write into '%s'", folder);
-    return KINO_OK;
 }
 
 /* A library of a sanitizer build needs the sanitizer in the program, too. */
@@ -380,7 +443,7 @@ static kino_status prepare(kino__record *r, kino__program *program, char *librar
                            kino_error *err)
 {
     kino_error reason;
-    KINO_TRY(check_output(r->options->output, err));
+    KINO_TRY(kino__place_init(&r->place, r->options->output, err));
     KINO_TRY(kino__program_find(r->options->command[0], program, err));
     r->name = last_part(program->path);
     r->real_minus_raw = measure_offset();
@@ -391,7 +454,23 @@ static kino_status prepare(kino__record *r, kino__program *program, char *librar
     }
     if (IS_SANITIZED && !program->blind)
         program->blind = "this kino is built with a sanitizer";
+    note_leftovers(r);
     return make_folders(r, err);
+}
+
+static kino__record *new_record(const kino__record_options *options)
+{
+    kino__record *r = calloc(1, sizeof *r);
+    if (!r)
+        return NULL;
+    r->given = options;
+    r->own_options = *options;
+    r->own_options.progress = report_progress;
+    r->own_options.progress_context = r;
+    r->options = &r->own_options;
+    r->place.fd = r->locks[0] = r->locks[1] = -1;
+    kino__arena_init(&r->arena, NULL);
+    return r;
 }
 
 kino_status kino__record_run(const kino__record_options *options, kino__record_result *out,
@@ -401,23 +480,43 @@ kino_status kino__record_run(const kino__record_options *options, kino__record_r
     char library[KINO__PROGRAM_PATH];
     *out = (kino__record_result){0};
     kino__error_clear(err);
-    kino__record *r = out->own = calloc(1, sizeof *r);
+    kino__record *r = out->own = new_record(options);
     if (!r)
         return kino__fail_nomem(err);
-    r->options = options;
-    kino__arena_init(&r->arena, NULL);
     kino_status st = prepare(r, &program, library, sizeof library, err);
     if (st == KINO_OK)
         st = run(r, &program, library, out, err);
-    if ((st != KINO_OK || r->failure.code != KINO_OK) && out->has_run && r->parts.items.count) {
-        kino__record_note_kept(r);
-        r->work[0] = '\0';
-    }
-    fill_result(r, out);
-    kino__perf_close(r->perf);
-    r->perf = NULL;
-    remove_folder(r->work);
-    remove_folder(r->scratch);
+    clean_up(r, st, out);
+    return st;
+}
+
+bool kino__record_is_work(const char *folder)
+{
+    char path[PATH_MAX];
+    int size = snprintf(path, sizeof path, "%s/" KINO__INJECT_LOG, folder);
+    return size > 0 && (size_t)size < sizeof path && access(path, R_OK) == 0;
+}
+
+kino_status kino__record_recover(const kino__record_options *options, const char *folder,
+                                 kino__record_result *out, kino_error *err)
+{
+    *out = (kino__record_result){0};
+    kino__error_clear(err);
+    kino__record *r = out->own = new_record(options);
+    if (!r)
+        return kino__fail_nomem(err);
+    r->name = "recovered";
+    r->real_minus_raw = KINO_NO_INT;
+    int size = snprintf(r->work, sizeof r->work, "%s", folder);
+    kino_status st = (size_t)size < sizeof r->work
+                         ? kino__place_init(&r->place, options->output, err)
+                         : kino__fail(err, KINO_LIMIT, "the path '%s' is too long", folder);
+    if (st == KINO_OK)
+        st = make_scratch(r, err);
+    if (st == KINO_OK)
+        st = kino__record_finish(r, err);
+    r->work[0] = '\0'; /* it stays */
+    clean_up(r, st, out);
     return st;
 }
 

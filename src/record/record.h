@@ -5,6 +5,8 @@
  *   environment.c  the variables that put it there
  *   launch.c       run, signals, wait
  *   perf.h         samples, from outside
+ *   place.c        can the trace be written where it shall go?
+ *   leftovers.c    what recordings left whose recorder was killed
  *   parts.c        what lies in the work folder, by process
  *   finish.c       traces
  *   record.c       one after the other */
@@ -19,6 +21,7 @@ struct kino__record_result;
 typedef struct kino__record_options {
     char *const *command;           /* NULL at the end */
     const char *output;             /* a file, or a folder ("x/"); NULL: named after the program */
+    const char *format;             /* of the output; NULL: by its suffix */
     unsigned delay_ms, duration_ms; /* of the recording; 0: from the begin, to the end */
     uint64_t budget;                /* bytes of buffers of a process; 0: default */
     bool is_flight;                 /* keeps the newest */
@@ -50,6 +53,7 @@ typedef struct kino__record_result {
     const kino__record_file *files; /* in the order of the processes' starts */
     size_t file_count;
     const char *folder;       /* that they are in, when there are several; or NULL */
+    bool is_special;          /* the output is a device or a pipe: nothing is there to be read */
     const char *const *notes; /* sentences about what is missing, and why */
     size_t note_count;
     uint64_t events, samples, dropped, overwritten, open_spans;
@@ -62,5 +66,13 @@ typedef struct kino__record_result {
 KINO_NODISCARD kino_status kino__record_run(const kino__record_options *options,
                                             kino__record_result *out, kino_error *err);
 void kino__record_result_deinit(kino__record_result *result);
+
+/* Is it the work folder of a recording? */
+bool kino__record_is_work(const char *folder);
+/* Makes traces of what is in the work folder of a recording that was not finished, without samples.
+ * Of the options output, format, merge and the progress count. The folder is not changed. */
+KINO_NODISCARD kino_status kino__record_recover(const kino__record_options *options,
+                                                const char *folder, kino__record_result *out,
+                                                kino_error *err);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "record/parts.h"
 #include "record/perf.h"
+#include "record/place.h"
 #include "record/record.h"
 
 /* A process that has something to show. */
@@ -17,12 +18,17 @@ typedef struct kino__record_process {
 } kino__record_process;
 
 typedef struct kino__record {
-    const kino__record_options *options;
+    const kino__record_options *given;
+    const kino__record_options *options; /* the same, with a progress of ours: own_options */
+    kino__record_options own_options;
+    struct kino__launch *launch; /* while there is one, or NULL */
+    kino__place place;
+    int locks[2];           /* of both folders; -1 */
     char work[512];         /* the folder of buffers and of the log; "": none */
     char scratch[512];      /* of samples and of traces that are not finished */
     const char *name;       /* of the program, for files */
     int64_t pid;            /* of it */
-    int64_t real_minus_raw; /* ns */
+    int64_t real_minus_raw; /* ns; KINO_NO_INT: as each process measured it */
     kino__perf *perf;       /* or NULL */
     kino__perf_result samples;
     kino__parts parts;

@@ -107,22 +107,29 @@ static kino__samples_thread *find_thread(kino__samples *s, int32_t pid, int32_t 
 
 /* ---- records ---- */
 
-/* Did the thread make the recorder's buffers then? That is not the program's time. */
-static bool is_own_time(const kino__samples_thread *thread, int64_t time_ns)
+static bool is_left_out(const kino__perf_output *output, int64_t tid, int64_t time_ns)
 {
-    const kino__perf_output *output = thread->samples->output;
     size_t low = 0, high = output->own_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (output->own[middle].tid < thread->tid)
+        if (output->own[middle].tid < tid)
             low = middle + 1;
         else
             high = middle;
     }
-    for (; low < output->own_count && output->own[low].tid == thread->tid; low++)
+    for (; low < output->own_count && output->own[low].tid == tid; low++)
         if (time_ns >= output->own[low].from_ns && time_ns < output->own[low].to_ns)
             return true;
     return false;
+}
+
+/* Did the thread make the recorder's buffers then? That is not the program's time. Nor is one that
+ * the program does not want to see. */
+static bool is_own_time(const kino__samples_thread *thread, int64_t time_ns)
+{
+    const kino__perf_output *output = thread->samples->output;
+    return is_left_out(output, thread->tid, time_ns) ||
+           is_left_out(output, -(int64_t)thread->process->pid, time_ns);
 }
 
 /* The time off the processor that ends here, with the stack it was spent in. */
@@ -196,7 +203,7 @@ static void on_sample(kino__samples *s, const kino__perf_record *r)
         return;
     kino__samples_process *process = thread->process;
     const kino__perf_sample *sample = &r->as.sample;
-    if (is_own_time(thread, r->time_ns)) {
+    if (thread->is_own || is_own_time(thread, r->time_ns)) {
         if (r->event->kind == KINO__PERF_CLOCK) {
             thread->left_ns = KINO__SAMPLE_NONE;
             kino__sample_spans_forget(&thread->spans);

@@ -14,8 +14,4 @@ typedef struct kino__activity {
     uint32_t flags;       /* KINO__ACTIVITY_ON_DEVICE, _FLOW_START, _FLOW_END */
 } kino__activity;
 
-/* Any thread; into the ring of the calling one. Arguments are added to the span that is returned
- * (kino_arg_int, ...) by the same thread. */
-kino_span kino__activity_add(const kino__activity *activity);
-
 #endif

@@ -14,6 +14,8 @@
 #include "base/error.h"
 #include "tracer/memory_limit.h"
 #include "tracer/process.h"
+#include "tracer/tracer.h"
+#include "wire/injection.h"
 
 enum {
     DEFAULT_BUDGET = 64 << 20,
@@ -23,6 +25,8 @@ enum {
     TEXTS_MOST = 8 << 20,
     TEXTS_SHARE = 16, /* one part in so many of the budget */
     NAMES_TRIED = 100,
+    TOUCH_FIRST = 1 << 20,  /* what is touched at once in any case */
+    TOUCH_STEP = 256 << 10, /* who maps memory in the program waits for so much at most */
 };
 
 static const char *const file_names[] = {"buffer", "meta", "texts"};
@@ -95,13 +99,22 @@ static kino_status check_limit(uint64_t bytes, kino_error *err)
     return KINO_OK;
 }
 
+/* False: the system cannot do it. Does not change what is in the pages. */
+static bool populate(char *at, uint64_t bytes)
+{
+#ifdef MADV_POPULATE_WRITE
+    return madvise(at, bytes, MADV_POPULATE_WRITE) == 0;
+#else
+    (void)at;
+    return bytes == 0;
+#endif
+}
+
 /* All pages are there and writable from now on. */
 static void touch(char *at, uint64_t bytes)
 {
-#ifdef MADV_POPULATE_WRITE
-    if (madvise(at, bytes, MADV_POPULATE_WRITE) == 0)
+    if (populate(at, bytes))
         return;
-#endif
     for (uint64_t i = 0; i < bytes; i += PAGE)
         *(volatile char *)(at + i) = 0;
 }
@@ -120,8 +133,8 @@ static char *reserve(uint64_t bytes)
     return at + skip;
 }
 
-static kino_status map_file(kino__capture *c, const char *name, uint64_t bytes, char **out,
-                            kino_error *err)
+static kino_status map_file(kino__capture *c, const char *name, uint64_t bytes, uint64_t touched,
+                            char **out, kino_error *err)
 {
     char path[sizeof c->directory + 16];
     (void)snprintf(path, sizeof path, "%s/%s", c->directory, name);
@@ -142,7 +155,7 @@ static kino_status map_file(kino__capture *c, const char *name, uint64_t bytes, 
     if (error)
         return kino__fail_errno(err, error, "cannot have %llu bytes in '%s'",
                                 (unsigned long long)bytes, path);
-    touch(at, bytes);
+    touch(at, touched < bytes ? touched : bytes);
     *out = at;
     return KINO_OK;
 }
@@ -153,6 +166,37 @@ static void unmap_file(char *at, uint64_t bytes)
     if (at)
         (void)mmap(at, bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+/* -- pages that come later */
+
+static bool touch_step(kino__capture *c, uint64_t at)
+{
+    uint64_t left = c->buffer_bytes - at;
+    pthread_mutex_lock(&c->touch_lock);
+    bool goes_on =
+        !c->is_settled && populate(c->buffer + at, left < TOUCH_STEP ? left : (uint64_t)TOUCH_STEP);
+    pthread_mutex_unlock(&c->touch_lock);
+    return goes_on;
+}
+
+/* In the order in which segments are taken. Who looks from outside must know at once whose thread
+ * it is. */
+static void *touch_rest(void *context)
+{
+    kino__capture *c = context;
+    (void)pthread_setname_np(pthread_self(), KINO__THREAD_RECORDER);
+    for (uint64_t at = TOUCH_FIRST; at < c->buffer_bytes; at += TOUCH_STEP)
+        if (!touch_step(c, at))
+            break;
+    return NULL;
+}
+
+void kino__capture_settle(kino__capture *c)
+{
+    pthread_mutex_lock(&c->touch_lock);
+    c->is_settled = true;
+    pthread_mutex_unlock(&c->touch_lock);
 }
 
 /* -- the capture */
@@ -218,29 +262,32 @@ static kino_status check_memory(const kino__capture *c, const char *folder, kino
                       (unsigned long long)c->budget, folder, (unsigned long long)left);
 }
 
-static kino_status open_files(kino__capture *c, const char *folder, kino_error *err)
+static kino_status open_files(kino__capture *c, const char *folder, bool is_soon, kino_error *err)
 {
+    uint64_t touched = is_soon ? TOUCH_FIRST : UINT64_MAX;
     KINO_TRY(plan(c, err));
     KINO_TRY(check_memory(c, base_folder(folder), err));
     KINO_TRY(make_folder(c, base_folder(folder), err));
-    KINO_TRY(map_file(c, "meta", c->meta_bytes, &c->meta_map, err));
-    KINO_TRY(map_file(c, "texts", c->texts_bytes, &c->texts, err));
-    KINO_TRY(map_file(c, "buffer", c->buffer_bytes, &c->buffer, err));
+    KINO_TRY(map_file(c, "meta", c->meta_bytes, UINT64_MAX, &c->meta_map, err));
+    KINO_TRY(map_file(c, "texts", c->texts_bytes, touched, &c->texts, err));
+    KINO_TRY(map_file(c, "buffer", c->buffer_bytes, touched, &c->buffer, err));
     fill_meta(c);
     return KINO_OK;
 }
 
-kino_status kino__capture_open(const kino_session_options *options, uint32_t session,
+kino_status kino__capture_open(const kino_session_options *options, uint32_t session, bool is_soon,
                                kino__capture **out, kino_error *err)
 {
+    pthread_t thread;
     *out = NULL;
     kino__capture *c = calloc(1, sizeof *c);
     if (!c)
         return kino__fail_nomem(err);
+    pthread_mutex_init(&c->touch_lock, NULL);
     c->session = session;
     c->mode = options->mode;
     c->budget = options->budget_bytes ? options->budget_bytes : DEFAULT_BUDGET;
-    kino_status st = open_files(c, options->directory, err);
+    kino_status st = open_files(c, options->directory, is_soon, err);
     if (st != KINO_OK) { /* no thread has seen the addresses */
         remove_files(c);
         if (c->meta_map)
@@ -252,6 +299,9 @@ kino_status kino__capture_open(const kino_session_options *options, uint32_t ses
         free(c);
         return st;
     }
+    if (is_soon &&
+        kino__tracer_thread(&thread, touch_rest, c)) /* else they come as they are used */
+        (void)pthread_detach(thread);
     *out = c;
     return KINO_OK;
 }
@@ -266,6 +316,7 @@ void kino__capture_abandon(kino__capture *c)
 
 void kino__capture_release(kino__capture *c)
 {
+    kino__capture_settle(c); /* the memory that takes their place is not to be touched */
     remove_files(c);
 #ifndef __SANITIZE_THREAD__ /* it takes new pages for a write that races with late threads */
     kino__capture_abandon(c);

@@ -1,9 +1,14 @@
 /* capture.h - the buffers of a session: a private folder with three mapped files.
  *
- * All of the byte budget is allocated and touched when it is opened, so that nothing can fail (or
- * raise SIGBUS) while recording. The struct and its addresses stay valid for ever (tracer.h). */
+ * All of the byte budget is allocated when it is opened, so that nothing can fail (or raise SIGBUS)
+ * while recording, and touched, so that no page has to be mapped then. Where nobody chose the
+ * moment (a library that was put into a program) a thread touches all but the begin: a page that it
+ * has not come to yet costs its first writer a microsecond or two, and no more. The struct and its
+ * addresses stay valid for ever (tracer.h). */
 #ifndef KINO__TRACER_CAPTURE_H
 #define KINO__TRACER_CAPTURE_H
+
+#include <pthread.h>
 
 #include <kino/kino.h>
 
@@ -32,11 +37,15 @@ typedef struct kino__capture {
     uint32_t next_slot;                 /* atomic */
     /* anchors: under the tracer's clock_lock */
     uint64_t last_anchor_ns, anchor_interval_ns;
+    pthread_mutex_t touch_lock; /* of the following */
+    bool is_settled;            /* no page is touched any more */
 } kino__capture;
 
-/* Nothing is left behind on failure. */
+/* Nothing is left behind on failure. is_soon: the caller must not wait for all pages. */
 KINO_NODISCARD kino_status kino__capture_open(const kino_session_options *options, uint32_t session,
-                                              kino__capture **out, kino_error *err);
+                                              bool is_soon, kino__capture **out, kino_error *err);
+/* It is full enough: pages that were not needed yet stay as they are. */
+void kino__capture_settle(kino__capture *capture);
 /* Removes the files; plain memory takes their place. */
 void kino__capture_release(kino__capture *capture);
 /* In a forked child: the files are the parent's. Async-signal-safe. */

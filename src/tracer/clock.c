@@ -14,18 +14,12 @@
 #    include <cpuid.h>
 #endif
 
+#include "base/clock.h"
 #include "base/str.h"
 
 enum { TRIES = 12 };
 static const uint64_t first_interval_ns = 100000000;
 static const uint64_t longest_interval_ns = 10000000000;
-
-static int64_t now_ns(clockid_t clock)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 /* -- the counter */
 
@@ -65,7 +59,7 @@ kino__ring_clock_kind kino__clock_choose(void)
 uint64_t kino__clock_ticks(uint32_t kind)
 {
     return kind == KINO__RING_CLOCK_TSC ? kino_impl_v1_ticks()
-                                        : (uint64_t)now_ns(CLOCK_MONOTONIC_RAW);
+                                        : (uint64_t)kino__clock_ns(CLOCK_MONOTONIC_RAW);
 }
 
 kino__ring_anchor kino__clock_anchor(uint32_t kind)
@@ -73,9 +67,9 @@ kino__ring_anchor kino__clock_anchor(uint32_t kind)
     kino__ring_anchor best = {.gap = UINT64_MAX};
     for (int i = 0; i < TRIES; i++) {
         uint64_t before = kino__clock_ticks(kind);
-        int64_t raw = now_ns(CLOCK_MONOTONIC_RAW);
+        int64_t raw = kino__clock_ns(CLOCK_MONOTONIC_RAW);
         uint64_t after = kino__clock_ticks(kind);
-        int64_t real = now_ns(CLOCK_REALTIME);
+        int64_t real = kino__clock_ns(CLOCK_REALTIME);
         if (after - before < best.gap)
             best = (kino__ring_anchor){before + (after - before) / 2, raw, real, after - before};
     }
@@ -130,7 +124,7 @@ void kino__clock_note_lazily(kino__tracer *t, kino__capture *c)
     if (pthread_mutex_trylock(&t->clock_lock) != 0)
         return;
     if (!t->clock_runs && c->anchor_interval_ns &&
-        (uint64_t)now_ns(CLOCK_MONOTONIC_RAW) - c->last_anchor_ns > c->anchor_interval_ns)
+        (uint64_t)kino__clock_ns(CLOCK_MONOTONIC_RAW) - c->last_anchor_ns > c->anchor_interval_ns)
         note(c);
     pthread_mutex_unlock(&t->clock_lock);
 }
@@ -143,7 +137,7 @@ static void *run(void *context)
     pthread_mutex_lock(&t->clock_lock);
     while (!t->clock_ends) {
         kino__capture *c = __atomic_load_n(&t->capture, __ATOMIC_ACQUIRE);
-        uint64_t until = (uint64_t)now_ns(CLOCK_MONOTONIC) + c->anchor_interval_ns;
+        uint64_t until = (uint64_t)kino__clock_ns(CLOCK_MONOTONIC) + c->anchor_interval_ns;
         struct timespec at = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
         while (!t->clock_ends && pthread_cond_timedwait(&t->clock_wake, &t->clock_lock, &at) == 0)
             ;

@@ -3,21 +3,15 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "tracer/control.h"
 #include "tracer/device.h"
 
-static int64_t clock_ns(clockid_t clock)
-{
-    struct timespec now;
-    (void)clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static kino__now op_now(void *context)
 {
     (void)context;
-    return (kino__now){clock_ns(CLOCK_REALTIME), clock_ns(CLOCK_MONOTONIC)};
+    return (kino__now){kino__clock_ns(CLOCK_REALTIME), kino__clock_ns(CLOCK_MONOTONIC)};
 }
 
 static void op_wake(void *context)

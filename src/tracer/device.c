@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/json_out.h"
 #include "tracer/clock.h"
@@ -21,6 +22,7 @@ static void init_locks(kino__devices *all)
     pthread_mutexattr_destroy(&recursive);
     pthread_mutex_init(&all->clock_lock, NULL);
     pthread_mutex_init(&all->add_lock, NULL);
+    pthread_mutex_init(&all->groups.lock, NULL);
 }
 
 static kino__devices *find(const kino__tracer *t)
@@ -106,9 +108,7 @@ static void start_backend(kino__backend *b)
 
 static uint64_t now_ns(void)
 {
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return (uint64_t)kino__clock_ns(CLOCK_MONOTONIC_RAW);
 }
 
 static void stop_backend(kino__backend *b, uint64_t deadline_ns)
@@ -201,8 +201,20 @@ void kino__devices_prepare(kino__tracer *t)
         all->backends[i]->is_excluded = false;
         prepare_backend(all, all->backends[i]);
     }
+    kino__groups_reset(&all->groups);
     write_metadata(t, all);
     pthread_mutex_unlock(&all->lock);
+}
+
+bool kino__devices_have_groups(kino__tracer *t)
+{
+    kino__devices *all = find(t);
+    if (!all)
+        return false;
+    pthread_mutex_lock(&all->groups.lock);
+    bool is_told = all->groups.is_told;
+    pthread_mutex_unlock(&all->groups.lock);
+    return is_told;
 }
 
 void kino__devices_start(kino__tracer *t)
@@ -230,6 +242,7 @@ void kino__devices_stop(kino__tracer *t)
         for (size_t i = 0; i < all->backend_count; i++)
             stop_backend(all->backends[i], deadline_ns);
         write_metadata(t, all);
+        kino__groups_tell(&all->groups, &t->texts);
     }
     pthread_mutex_unlock(&all->lock);
 }
@@ -246,6 +259,7 @@ void kino__devices_flush(kino__tracer *t)
             b->def.flush(b->def.context, now_ns()); /* what is done now, no waiting */
     }
     write_metadata(t, all);
+    kino__groups_tell(&all->groups, &t->texts);
     pthread_mutex_unlock(&all->lock);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "tracer/device_clock.h"
+#include "tracer/device_groups.h"
 #include "tracer/tracer.h"
 
 enum {
@@ -73,6 +74,7 @@ typedef struct kino__devices {
     pthread_mutex_t clock_lock;
     uint32_t clock; /* kino__ring_clock_kind; 0: no anchor yet */
     kino__ring_anchor first, last;
+    kino__groups groups; /* of collectives */
 } kino__devices;
 
 /* The registry, made when needed; NULL when memory is out. */
@@ -87,6 +89,8 @@ void kino__devices_stop(kino__tracer *t);
 void kino__devices_flush(kino__tracer *t);
 /* In a forked child. Async-signal-safe as far as backends are. */
 void kino__devices_forked(kino__tracer *t);
+/* Has an earlier session told distributedInfo by collectives? */
+bool kino__devices_have_groups(kino__tracer *t);
 /* KINO_DEVICE_BIT of each kind that sessions want from now on. */
 void kino__devices_select(kino__tracer *t, uint32_t kinds);
 /* The same for the other wishes of a session: kino_device_request. */

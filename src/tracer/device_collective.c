@@ -52,6 +52,19 @@ static bool is_there(const kino_record_value *value)
            (value->kind == KINO_VALUE_INTS && (value->items || !value->count));
 }
 
+static void print(const kino_record_value *value, kino__buffer *text)
+{
+    if (value->kind == KINO_VALUE_TEXT) {
+        kino__buffer_add(text, kino__str_from(value->text));
+    } else if (value->kind == KINO_VALUE_INT) {
+        kino__buffer_printf(text, "%lld", (long long)value->integer);
+    } else {
+        for (uint32_t i = 0; i < value->count; i++)
+            kino__buffer_printf(text, "%s%lld", i ? ", " : "[", (long long)value->items[i]);
+        kino__buffer_add(text, value->count ? KINO__STR("]") : KINO__STR("[]"));
+    }
+}
+
 static void write_value(kino__json *json, const kino_record_value *value, bool is_number)
 {
     kino__buffer text = {0};
@@ -59,15 +72,7 @@ static void write_value(kino__json *json, const kino_record_value *value, bool i
         kino__json_int(json, value->integer);
         return;
     }
-    if (value->kind == KINO_VALUE_TEXT) {
-        kino__buffer_add(&text, kino__str_from(value->text));
-    } else if (value->kind == KINO_VALUE_INT) {
-        kino__buffer_printf(&text, "%lld", (long long)value->integer);
-    } else {
-        for (uint32_t i = 0; i < value->count; i++)
-            kino__buffer_printf(&text, "%s%lld", i ? ", " : "[", (long long)value->items[i]);
-        kino__buffer_add(&text, value->count ? KINO__STR("]") : KINO__STR("[]"));
-    }
+    print(value, &text);
     if (is_number)
         kino__json_raw(json, kino__buffer_str(&text)); /* what is no number becomes a text */
     else
@@ -98,4 +103,30 @@ bool kino__collective_args(const kino_record_function *fn, kino__buffer *out)
     }
     kino__json_end_object(&json);
     return has_any && !out->failed;
+}
+
+char *kino__collective_input(const kino_record_function *fn, const char *key)
+{
+    const kino_record_value *value = find(fn, key);
+    kino__buffer text = {0};
+    if (!is_there(value))
+        return NULL;
+    print(value, &text);
+    kino__buffer_add(&text, (kino_str){"", 1});
+    char *copy = text.failed ? NULL : strdup(text.data);
+    kino__buffer_deinit(&text);
+    return copy;
+}
+
+int64_t kino__collective_input_number(const kino_record_function *fn, const char *key)
+{
+    const kino_record_value *value = find(fn, key);
+    int64_t number = -1;
+    if (!is_there(value) || value->kind == KINO_VALUE_INTS)
+        return -1;
+    if (value->kind == KINO_VALUE_INT)
+        number = value->integer;
+    else if (!kino__str_to_int(kino__str_from(value->text), &number))
+        return -1;
+    return number >= 0 ? number : -1;
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json_out.h"
+#include "base/prefetch.h"
 #include "tracer/activity.h"
 #include "tracer/clock.h"
 #include "tracer/device.h"
@@ -396,6 +397,7 @@ static void activity(const kino_device_host *host, const kino_device_activity *g
     }
     place_activity(b, &full, &a);
     write_activity(&a, full.args, full.arg_count);
+    kino__groups_work(&b->all->groups, full.kind, full.external);
     __atomic_fetch_add(&b->activities, 1, __ATOMIC_RELAXED);
 }
 
@@ -421,6 +423,7 @@ static uint64_t call_begin(const kino_device_host *host, uint32_t text, uint64_t
     };
     fill_activity(record, &a);
     __atomic_store_n(&segment->count, count + 2, __ATOMIC_RELEASE);
+    kino__prefetch_to_write(record + 2);
     return segment->stamp << 48 | (uint64_t)(uintptr_t)record |
            (is_slow ? (uint64_t)KINO_IMPL_V1_SLOW_CLOCK : 0);
 }

@@ -56,27 +56,34 @@ static const struct launcher {
     {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
 };
 
-static bool number_of(const char *variable, int64_t *out)
+static int64_t number_of(const char *variable)
 {
     const char *text = getenv(variable); /* NOLINT(concurrency-mt-unsafe): in prepare only */
-    return text && kino__str_to_int(kino__str_from(text), out) && *out >= 0;
+    int64_t number;
+    return text && kino__str_to_int(kino__str_from(text), &number) && number >= 0 ? number : -1;
 }
 
-static bool distributed_info(kino__buffer *out)
+kino__process_place kino__process_place_get(void)
 {
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
-        int64_t rank, world_size, local_rank;
-        if (!number_of(launchers[i].rank, &rank))
-            continue;
-        kino__buffer_printf(out, "{\"rank\": %lld", (long long)rank);
-        if (number_of(launchers[i].world_size, &world_size))
-            kino__buffer_printf(out, ", \"world_size\": %lld", (long long)world_size);
-        if (number_of(launchers[i].local_rank, &local_rank))
-            kino__buffer_printf(out, ", \"local_rank\": %lld", (long long)local_rank);
-        kino__buffer_add(out, KINO__STR("}"));
-        return true;
+        int64_t rank = number_of(launchers[i].rank);
+        if (rank >= 0)
+            return (kino__process_place){rank, number_of(launchers[i].world_size),
+                                         number_of(launchers[i].local_rank)};
     }
-    return false;
+    return (kino__process_place){-1, -1, -1};
+}
+
+void kino__process_place_write(const kino__process_place *place, kino__buffer *out)
+{
+    if (place->rank < 0)
+        return;
+    kino__buffer_printf(out, "{\"rank\": %lld", (long long)place->rank);
+    if (place->world_size >= 0)
+        kino__buffer_printf(out, ", \"world_size\": %lld", (long long)place->world_size);
+    if (place->local_rank >= 0)
+        kino__buffer_printf(out, ", \"local_rank\": %lld", (long long)place->local_rank);
+    kino__buffer_add(out, KINO__STR("}"));
 }
 
 static kino_status add_text(kino__texts *texts, const char *key, const char *value,
@@ -91,7 +98,8 @@ static kino_status add_text(kino__texts *texts, const char *key, const char *val
     return kino__texts_metadata(texts, kino__str_from(key), kino__buffer_str(scratch), true, err);
 }
 
-static kino_status add_all(kino__texts *texts, kino__buffer *scratch, kino_error *err)
+static kino_status add_all(kino__texts *texts, bool has_groups, kino__buffer *scratch,
+                           kino_error *err)
 {
     static const char *const jobs[] = {"PT_PROFILER_JOB_NAME", "PT_PROFILER_JOB_VERSION",
                                        "PT_PROFILER_JOB_ATTEMPT_INDEX"};
@@ -102,19 +110,23 @@ static kino_status add_all(kino__texts *texts, kino__buffer *scratch, kino_error
         KINO_TRY(add_text(texts, jobs[i],
                           getenv(jobs[i]), /* NOLINT(concurrency-mt-unsafe): in prepare only */
                           scratch, err));
-    scratch->size = 0;
-    if (!distributed_info(scratch))
+    if (has_groups)
         return KINO_OK;
+    kino__process_place place = kino__process_place_get();
+    scratch->size = 0;
+    kino__process_place_write(&place, scratch);
     if (scratch->failed)
         return kino__fail_nomem(err);
+    if (!scratch->size)
+        return KINO_OK;
     return kino__texts_metadata(texts, KINO__STR("distributedInfo"), kino__buffer_str(scratch),
                                 true, err);
 }
 
-kino_status kino__process_metadata(kino__texts *texts, kino_error *err)
+kino_status kino__process_metadata(kino__texts *texts, bool has_groups, kino_error *err)
 {
     kino__buffer scratch = {0};
-    kino_status st = add_all(texts, &scratch, err);
+    kino_status st = add_all(texts, has_groups, &scratch, err);
     kino__buffer_deinit(&scratch);
     return st;
 }

@@ -4,7 +4,6 @@
 
 #include <kino/record_function.h>
 
-#include "tracer/activity.h"
 #include "tracer/clock.h"
 #include "tracer/ring.h"
 
@@ -147,20 +146,6 @@ void kino_memory(const kino_memory_event *event)
     uint32_t kind = KINO_IMPL_V1_MEMORY | (event->is_failure ? 1u << 8 : 0);
     (void)kino__ring_write(t, 0, (uint64_t)event->bytes, head_of(text, kind), 0, &more,
                            sizeof more);
-}
-
-kino_span kino__activity_add(const kino__activity *activity)
-{
-    kino__tracer *t = recording();
-    kino_span none = {0};
-    if (!t || !activity->start)
-        return none;
-    kino__ring_activity more = {activity->pid, activity->tid, activity->external, activity->flags,
-                                0};
-    uint32_t kind = KINO_IMPL_V1_ACTIVITY | activity->clock << 8;
-    return (kino_span){kino__ring_write(t, activity->start, activity->end,
-                                        head_of(activity->text, kind), activity->correlation, &more,
-                                        sizeof more)};
 }
 
 /* -- arguments */

@@ -198,10 +198,13 @@ static void add_sequence(uint64_t span, const kino_record_function *fn)
                                NULL, 0);
 }
 
-static void describe_collective(const kino_record_function *fn, uint64_t span)
+static void describe_collective(kino__tracer *t, const kino_record_function *fn, uint64_t span,
+                                uint64_t external)
 {
     kino__buffer text = {0};
+    kino__devices *all = __atomic_load_n(&t->devices, __ATOMIC_ACQUIRE);
     if (kino__collective_args(fn, &text)) {
+        kino__groups_note(&all->groups, fn, external); /* who gave the number is there */
         kino__buffer_add(&text, (kino_str){"", 1});
         if (!text.failed)
             kino__external_describe(span, text.data);
@@ -219,7 +222,7 @@ static uint64_t own_device_work(const kino_record_function *fn, uint64_t span)
     if (external)
         kino_impl_v1_arg_add(span, &key, external, KINO_IMPL_V1_ARG_UINT);
     if (external && fn->input_count)
-        describe_collective(fn, span);
+        describe_collective(t, fn, span, external);
     return external;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "tracer/tracer.h"
 
@@ -255,13 +256,6 @@ int64_t kino__requests_turn(kino__requests *r, int64_t now_ns)
 
 /* -- the thread */
 
-static int64_t monotonic_ns(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* Until the deadline, an event of ours or, unless it is to rest, a datagram. */
 static void sleep_until(const kino__requests *r, int64_t deadline, int64_t now_ns)
 {
@@ -279,9 +273,9 @@ static void *run(void *context)
 {
     kino__requests *r = context;
     while (!__atomic_load_n(&r->ends, __ATOMIC_ACQUIRE)) {
-        int64_t deadline = kino__requests_turn(r, monotonic_ns());
+        int64_t deadline = kino__requests_turn(r, kino__clock_ns(CLOCK_MONOTONIC));
         if (!__atomic_load_n(&r->ends, __ATOMIC_ACQUIRE))
-            sleep_until(r, deadline, monotonic_ns());
+            sleep_until(r, deadline, kino__clock_ns(CLOCK_MONOTONIC));
     }
     return NULL;
 }

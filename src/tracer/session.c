@@ -66,10 +66,10 @@ static void calibrate(kino__tracer *t, kino__capture *c)
 static kino_status add_metadata(kino__tracer *t, const kino_session_options *options,
                                 kino_error *err)
 {
-    KINO_TRY(kino__process_metadata(&t->texts, err));
+    KINO_TRY(kino__process_metadata(&t->texts, kino__devices_have_groups(t), err));
     if (!options->trace_id) {
         if (t->has_trace_id) /* an earlier session's */
-            kino__texts_forget(&t->texts, KINO__STR("trace_id"));
+            kino__texts_forget(&t->texts, KINO__STR("trace_id"), false);
         t->has_trace_id = false;
         return KINO_OK;
     }
@@ -83,7 +83,8 @@ static kino_status add_metadata(kino__tracer *t, const kino_session_options *opt
     return st;
 }
 
-static kino_status prepare(kino__tracer *t, const kino_session_options *options, kino_error *err)
+static kino_status prepare(kino__tracer *t, const kino_session_options *options, bool is_soon,
+                           kino_error *err)
 {
     if (t->phase == KINO_SESSION_RECORDING)
         return fail_phase(t, "prepare", err);
@@ -95,7 +96,7 @@ static kino_status prepare(kino__tracer *t, const kino_session_options *options,
     kino__capture *c = NULL;
     kino_status st = add_metadata(t, options, err);
     if (st == KINO_OK)
-        st = kino__capture_open(options, t->session_count + 1, &c, err);
+        st = kino__capture_open(options, t->session_count + 1, is_soon, &c, err);
     if (st != KINO_OK) {
         free(exit_path);
         return st;
@@ -110,7 +111,8 @@ static kino_status prepare(kino__tracer *t, const kino_session_options *options,
     return KINO_OK;
 }
 
-kino_status kino_prepare(const kino_session_options *options, kino_error *err)
+kino_status kino__session_prepare(const kino_session_options *options, bool is_soon,
+                                  kino_error *err)
 {
     kino__tracer *t = kino__tracer_get();
     kino_session_options defaults = KINO_SESSION_OPTIONS_INIT;
@@ -123,9 +125,14 @@ kino_status kino_prepare(const kino_session_options *options, kino_error *err)
         return kino__fail(err, KINO_ARGUMENT, "session options that were not initialised");
     kino__control_yield(t);
     pthread_mutex_lock(&t->lock);
-    kino_status st = prepare(t, options, err);
+    kino_status st = prepare(t, options, is_soon, err);
     pthread_mutex_unlock(&t->lock);
     return st;
+}
+
+kino_status kino_prepare(const kino_session_options *options, kino_error *err)
+{
+    return kino__session_prepare(options, false, err);
 }
 
 /* -- start, stop */
@@ -175,6 +182,7 @@ static kino_status stop(kino__tracer *t, kino_error *err)
     kino__ring_refresh_names(c);
     __atomic_store_n(&c->meta->state, KINO__RING_STOPPED, __ATOMIC_RELEASE);
     t->phase = KINO_SESSION_STOPPED;
+    kino__capture_settle(c);
     return KINO_OK;
 }
 
@@ -190,6 +198,25 @@ kino_status kino_stop(kino_error *err)
     if (st == KINO_OK)
         kino_record_spans_enable(false);
     return st;
+}
+
+bool kino__session_is_paused(void)
+{
+    const kino__tracer *t = kino__tracer_get();
+    return t && __atomic_load_n(&t->is_paused, __ATOMIC_RELAXED);
+}
+
+void kino__session_pause(bool is_paused)
+{
+    kino__tracer *t = kino__tracer_get();
+    if (!t)
+        return;
+    if (is_paused)
+        kino__devices_flush(t); /* what devices have done until now is part of it */
+    pthread_mutex_lock(&t->lock);
+    __atomic_store_n(&t->is_paused, is_paused, __ATOMIC_RELAXED);
+    kino__tracer_activate(t, t->wanted);
+    pthread_mutex_unlock(&t->lock);
 }
 
 void kino_discard(void)

@@ -274,11 +274,11 @@ kino_status kino__texts_metadata(kino__texts *texts, kino_str key, kino_str json
     return st;
 }
 
-void kino__texts_forget(kino__texts *texts, kino_str key)
+void kino__texts_forget(kino__texts *texts, kino_str key, bool is_default)
 {
     if (lock_made(texts, NULL) != KINO_OK)
         return;
-    (void)set_key(texts, key, (kino_str){"", 0}, false, NULL);
+    (void)set_key(texts, key, (kino_str){"", 0}, is_default, NULL);
     unlock(texts);
 }
 

@@ -40,8 +40,9 @@ uint32_t kino__texts_site(kino__texts *texts, kino_impl_v1_site *site);
 /* A default gives way to what somebody set. */
 KINO_NODISCARD kino_status kino__texts_metadata(kino__texts *texts, kino_str key, kino_str json,
                                                 bool is_default, kino_error *err);
-/* Takes a value back: traces from now on do not have the key. */
-void kino__texts_forget(kino__texts *texts, kino_str key);
+/* Takes a value back: traces from now on do not have the key. A default leaves alone what somebody
+ * set. */
+void kino__texts_forget(kino__texts *texts, kino_str key, bool is_default);
 KINO_NODISCARD kino_status kino__texts_device(kino__texts *texts, kino_str json, kino_error *err);
 
 /* Copies the log into the capture's file and keeps it up to date from now on; NULL: of none. */

@@ -224,6 +224,8 @@ kino_status kino__tracer_missing(kino_error *err)
 
 void kino__tracer_activate(kino__tracer *t, uint32_t active)
 {
+    t->wanted = active;
+    active = t->is_paused ? 0 : active;
     __atomic_store_n(&t->active, active, __ATOMIC_RELEASE);
     for (int i = 0; i < KINO__TRACER_COPIES; i++) {
         uint32_t *flag = __atomic_load_n(&t->flags[i], __ATOMIC_ACQUIRE);

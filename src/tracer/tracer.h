@@ -21,7 +21,7 @@
 #include "tracer/texts.h"
 
 enum {
-    KINO__TRACER_LAYOUT = 2, /* rises with every change of the structs of this folder */
+    KINO__TRACER_LAYOUT = 3, /* rises with every change of the structs of this folder */
     KINO__TRACER_COPIES = 16,
 };
 
@@ -67,13 +67,24 @@ typedef struct kino__tracer {
     void *records;      /* record_function_registry.c: who listens; atomic, or NULL */
     bool has_trace_id;  /* of the session that was prepared last */
     uint64_t last_step; /* atomic: the session ends where this step begins; 0: not by steps */
+    uint32_t wanted;    /* what `active` would be if it were not paused */
+    bool is_paused;     /* nothing is recorded, whatever sessions do; atomic, changed under lock */
 } kino__tracer;
 
 /* The process's tracer, or NULL when it belongs to a copy of another layout. Any thread. */
 kino__tracer *kino__tracer_get(void);
 kino_status kino__tracer_missing(kino_error *err);
 
-/* Sets the flags of all copies. */
+/* session.c: kino_prepare; is_soon: in a program that did not choose the moment (capture.h). */
+KINO_NODISCARD kino_status kino__session_prepare(const kino_session_options *options, bool is_soon,
+                                                 kino_error *err);
+/* session.c: the program wants nothing recorded for a while; sessions go on, and those that are
+ * started meanwhile wait as well. Spans that are open may be ended. For collectors with such a
+ * switch. */
+void kino__session_pause(bool is_paused);
+bool kino__session_is_paused(void);
+
+/* Sets the flags of all copies; while it is paused, when it is not any more. The lock is held. */
 void kino__tracer_activate(kino__tracer *t, uint32_t active);
 
 /* Waits for a kino_save_async by a logger, unless the logger is what calls. */

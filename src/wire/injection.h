@@ -27,6 +27,8 @@
  *   fork PID PPID RAW_NS              a process began without exec
  *   exit PID RAW_NS                   it ended in the regular way
  *   own PID TID RAW_NS RAW_NS         the recorder worked in that thread: its buffers, its devices
+ *   pause PID RAW_NS                  the program wants nothing recorded, until exec at the latest
+ *   resume PID RAW_NS                 and now it does again
  *   note PID TEXT                     something that the user should know
  */
 #define KINO__INJECT_LOG "processes"

@@ -252,12 +252,43 @@ TEST(record_reads_the_log_of_processes)
     kino__parts_deinit(&parts);
 }
 
+/* Times of a pause are left out in all threads of the process (-pid); another program begins anew.
+ * */
+TEST(record_reads_pauses_of_processes)
+{
+    static const int64_t wanted[][3] = {{-10, 200, 500}, {-10, 700, 900}, {-11, 250, 300}};
+    kino__parts parts = {0};
+    kino__arena_init(&parts.arena, NULL);
+    CHECK(read_line(&parts, "exec 10 1 100 python3"));
+    CHECK(read_line(&parts, "pause 10 200"));
+    CHECK(read_line(&parts, "pause 10 300"));  /* it is */
+    CHECK(read_line(&parts, "resume 11 240")); /* it was not */
+    CHECK(read_line(&parts, "resume 10 500"));
+    CHECK(read_line(&parts, "resume 10 600"));
+    CHECK(read_line(&parts, "pause 10 700"));
+    CHECK(read_line(&parts, "exec 10 1 900 python3"));
+    CHECK(read_line(&parts, "pause 11 250"));
+    CHECK(read_line(&parts, "resume 11 300"));
+    CHECK(read_line(&parts, "pause 11 400"));
+    REQUIRE_EQ(parts.own.count, (size_t)3);
+    for (size_t i = 0; i < 3; i++) {
+        CHECK_EQ(parts.own.items[i].tid, wanted[i][0]);
+        CHECK_EQ(parts.own.items[i].from_ns, wanted[i][1]);
+        CHECK_EQ(parts.own.items[i].to_ns, wanted[i][2]);
+    }
+    CHECK_EQ(parts.seen.items[0].pauses, 2);
+    CHECK_EQ(parts.seen.items[0].paused_ns, (int64_t)500);
+    CHECK(!parts.seen.items[0].is_paused && parts.seen.items[1].is_paused);
+    kino__parts_deinit(&parts);
+}
+
 TEST(record_skips_lines_of_the_log_that_make_no_sense)
 {
     const char *const lines[] = {
         "",          "exec",      "exec x 1 2 a", "exec 0 1 2 a",
         "exec 5",    "exec 5 1",  "exec 5 -1 2",  "exit 5",
-        "exit 5 -3", "own 5 6 7", "launch 5 1 2", "fork 5 1 99999999999999999999"};
+        "exit 5 -3", "own 5 6 7", "launch 5 1 2", "fork 5 1 99999999999999999999",
+        "pause 5",   "resume 5 x"};
     kino__parts parts = {0};
     kino__arena_init(&parts.arena, NULL);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)

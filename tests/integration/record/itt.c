@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <time.h>
 
 #include "inject/itt_abi.h"
 
@@ -34,6 +36,8 @@
     X(event_create, int, (const char *, int))                                                      \
     X(event_start, int, (int))                                                                     \
     X(event_end, int, (int))                                                                       \
+    X(pause, void, (void))                                                                         \
+    X(resume, void, (void))                                                                        \
     X(heap_record, void, (void))
 
 #define POINTER(name, result, arguments) static result(*name) arguments;
@@ -48,7 +52,81 @@ static kino__itt_domain early = {1, "early", NULL, 0, NULL, NULL};
 static kino__itt_global global = {
     .magic = KINO__ITT_MAGIC, .version_major = 3, .functions = functions, .domains = &early};
 
-int main(void)
+/* -- pauses; argument "pause" */
+
+static volatile unsigned long sink;
+
+static void spin(long ms)
+{
+    struct timespec now, begin;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    do {
+        for (int i = 0; i < 10000; i++)
+            sink += (unsigned long)i;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < ms);
+}
+
+__attribute__((noinline)) void busy_seen(void)
+{
+    spin(100);
+    sink++;
+}
+
+__attribute__((noinline)) void busy_hidden(void)
+{
+    spin(200);
+    sink++;
+}
+
+static void task(kino__itt_domain *domain, const char *name)
+{
+    const kino__itt_id none = {0, 0, 0};
+    task_begin(domain, none, none, string_handle_create(name));
+    task_end(domain);
+}
+
+static void play_pauses(void)
+{
+    const kino__itt_id none = {0, 0, 0};
+    kino__itt_domain *domain = domain_create("test");
+    task(domain, "before");
+    task_begin(domain, none, none, string_handle_create("across"));
+    busy_seen();
+    pause();
+    pause(); /* one resume is enough for both */
+    task_end(domain);
+    task(domain, "hidden");
+    marker(domain, none, string_handle_create("hidden mark"), 3);
+    thread_set_name("named in a pause");
+    busy_hidden();
+    task_begin(domain, none, none, string_handle_create("hidden, ends later"));
+    resume();
+    resume();
+    task_end(domain);
+    task(domain, "between");
+    busy_seen();
+    pause();
+    task(domain, "hidden to the end");
+}
+
+/* A child by fork is paused like its parent, until it says otherwise. */
+static void play_fork(void)
+{
+    pid_t fork(void); /* <unistd.h> has a pause() of its own */
+    kino__itt_domain *domain = domain_create("test");
+    pause();
+    if (fork() == 0) {
+        task(domain, "hidden in the child");
+        resume();
+        task(domain, "in the child");
+    } else {
+        wait(NULL);
+        task(domain, "hidden in the parent");
+    }
+}
+
+int main(int argc, char **argv)
 {
     const char *path = getenv("INTEL_LIBITTNOTIFY64");
     void *library = path ? dlopen(path, RTLD_LAZY) : NULL;
@@ -61,6 +139,14 @@ int main(void)
     if ((void *)heap_record != (void *)nothing)
         return 3; /* what the collector does not know must do nothing */
 
+    if (argc > 1 && strcmp(argv[1], "pause") == 0) {
+        play_pauses();
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "fork") == 0) {
+        play_fork();
+        return 0;
+    }
     const kino__itt_id none = {0, 0, 0}, one = {1, 2, 3}, two = {2, 2, 3};
     kino__itt_domain *domain = domain_create("test");
     kino__itt_string *outer = string_handle_create("outer"), *inner = string_handle_create("inner");
