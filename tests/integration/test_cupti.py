@@ -6,15 +6,14 @@ too few buffers, another profiler. Last, the real CUPTI and its headers, where t
 import json
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 from decimal import Decimal
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from support import common, recorder  # noqa: E402
+from support import common, recorder, standin  # noqa: E402
 
-SOURCES = common.ROOT / "tests" / "standin" / "cupti"
+SOURCES = standin.FOLDER / "cupti"
 INT_MAX = 2147483647
 report = common.Report()
 skipped = 0
@@ -22,20 +21,18 @@ skipped = 0
 
 # ---- building and running
 
-def compile_c(*arguments):
-    done = subprocess.run([recorder.compiler(), "-std=gnu11", "-Wall", "-Wextra", *map(str, arguments)],
-                          capture_output=True, text=True, check=False)
-    return done.stderr if done.returncode else ""
-
-
 def build(folder):
     libraries = recorder.library("libkino.so").parent
-    said = compile_c("-shared", "-fPIC", SOURCES / "standin.c", SOURCES / "standin_pm.c", "-o",
-                     folder / "libcupti.so.13", "-Wl,-soname,libcupti.so.13")
+    standin.build_library(folder, "libcupti.so.13", [SOURCES / f"{name}.c" for name in (
+        "standin", "standin_cuda", "standin_pm")])
     (folder / "libcuda.so.1").symlink_to("libcupti.so.13")
-    said += compile_c(f"-I{common.ROOT / 'include'}", SOURCES / "program.c", "-o", folder / "program",
-                      f"-L{libraries}", "-lkino", folder / "libcupti.so.13", f"-Wl,-rpath,{libraries}:{folder}")
-    return said
+    standin.build(f"-I{common.ROOT / 'include'}", SOURCES / "program.c", "-o", folder / "program", f"-L{libraries}", "-lkino",
+                  folder / "libcupti.so.13", f"-Wl,-rpath,{libraries}:{folder}")
+
+
+def functions_of(source):
+    """Those of NVIDIA's that a source of the stand-in has."""
+    return re.findall(r"^int (cu\w+)\(", (SOURCES / source).read_text(), re.MULTILINE)
 
 
 def play(folder, scenario, *more, env=None, read=None):
@@ -403,7 +400,7 @@ def check_counters(folder):
         trace, said = play(folder, "counters", env={**env, **changed})
         report.check(f"refusal of counters {changed}", wanted in said["error"] and not counters(trace), said)
         report.equal("kernels all the same", len(trace.rows(0, "kernel")), 1)
-    functions = re.findall(r"^int (cupti\w+)\(", (SOURCES / "standin_pm.c").read_text(), re.MULTILINE)
+    functions = functions_of("standin_pm.c")
     report.equal("functions of counters", len(functions), 21)
     for function in functions:
         trace, said = play(folder, "counters", env={**env, "STANDIN_FAIL": f"{function}:15"})
@@ -423,7 +420,7 @@ PROGRAM = {"cuInit"}  # is the program's to call
 
 
 def check_failures(folder):
-    functions = re.findall(r"^int (cu\w+)\(", (SOURCES / "standin.c").read_text(), re.MULTILINE)
+    functions = functions_of("standin.c") + functions_of("standin_cuda.c")
     report.check("all functions are tried", len(functions) >= 30 and FATAL | SILENT | PROGRAM <= set(functions),
                  functions)
     for function in (f for f in functions if f not in PROGRAM):
@@ -555,9 +552,9 @@ def check_headers(folder, toolkit_folder, include):
     (folder / "string").touch()  # one of the headers includes that of C++, and uses nothing of it
     flags.append(f"-idirafter{folder}")
     report.equal("our declarations are those of the real headers",
-                 compile_c("-Wno-deprecated-declarations", *flags, SOURCES / "check_abi.c", "-fsyntax-only"), "")
-    said = compile_c("-Wno-unused-function", *flags, SOURCES / "check_occupancy.c",
-                     common.ROOT / "src" / "tracer" / "backend" / "cupti_occupancy.c", "-o", folder / "occupancy")
+                 standin.compile_c("-Wno-deprecated-declarations", *flags, SOURCES / "check_abi.c", "-fsyntax-only"), "")
+    said = standin.compile_c("-Wno-unused-function", *flags, SOURCES / "check_occupancy.c", common.ROOT / "src" / "tracer" /
+                             "backend" / "cupti_occupancy.c", "-o", folder / "occupancy")
     if report.equal("the check of occupancies builds", said, ""):
         done = recorder.execute(folder / "occupancy")
         report.equal("occupancies are those of NVIDIA's calculator", (done.returncode, done.stderr), (0, ""))
@@ -569,7 +566,7 @@ def check_real(folder, toolkit_folder, include):
     if not libraries:
         return "libcupti.so is not installed"
     flags = [f"-I{include}", f"-I{toolkit_folder / 'include'}", f"-I{common.ROOT / 'src'}"]
-    said = compile_c("-Wno-deprecated-declarations", *flags, SOURCES / "real.c", "-o", folder / "real", "-ldl")
+    said = standin.compile_c("-Wno-deprecated-declarations", *flags, SOURCES / "real.c", "-o", folder / "real", "-ldl")
     if report.equal("the check of the real CUPTI builds", said, ""):
         done = recorder.execute(folder / "real", libraries[0])
         print(done.stdout, end="")
@@ -582,12 +579,12 @@ def main():
     recorder.library("libkino.so")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        if report.equal("the stand-in and its program build", build(folder), ""):
-            check_kino(check_all(folder))
-            for check in (check_missing_property, check_versions, check_graph, check_disorder, check_edges,
-                          check_buffers, check_collective, check_threads, check_own_threads, check_clock,
-                          check_counters, check_failures, check_refusals, check_driverless, check_lives, check_record):
-                check(folder)
+        build(folder)
+        check_kino(check_all(folder))
+        for check in (check_missing_property, check_versions, check_graph, check_disorder, check_edges, check_buffers,
+                      check_collective, check_threads, check_own_threads, check_clock, check_counters, check_failures,
+                      check_refusals, check_driverless, check_lives, check_record):
+            check(folder)
         toolkit_folder, include = toolkit()
         missing = "the CUDA toolkit's headers are not installed"
         if include:

@@ -60,24 +60,11 @@ PROPERTIES = {"name": "AMD Instinct Stand-in", "totalGlobalMem": 64 << 30, "comp
               "numSms": 304, "maxSharedMemoryPerMultiProcessor": 65536}
 
 
-class Standin:
-    """The libraries and the program, built once."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        standin.build_library(folder, "librocprofiler-sdk.so.1", [ROCM / "profiler.c"])
-        standin.build_library(folder, "libamdhip64.so.7", [ROCM / "hip.c"], ["librocprofiler-sdk.so.1"])
-        standin.build_library(folder, "libother_tool.so", [ROCM / "tool.c"])
-        self.program = standin.build_program(folder, ROCM / "program.c", ["libamdhip64.so.7", "librocprofiler-sdk.so.1"])
-
-    def run(self, scene, *more, **env):
-        """The trace of the scene (of the last one), and what the program says of the backend."""
-        paths = [self.folder / f"{name}{i}.json" for i, name in enumerate((scene, *more))]
-        arguments = [a for path, name in zip(paths, (scene, *more)) for a in (path, name)]
-        done = recorder.execute(self.program, *arguments, env=env)
-        if not report.equal(f"{scene} {env}: the program goes on", (done.returncode, done.stderr), (0, "")):
-            return None, done.stdout
-        return recorder.Trace(paths[-1]), done.stdout.strip()
+def build(folder):
+    standin.build_library(folder, "librocprofiler-sdk.so.1", [ROCM / "profiler.c"])
+    standin.build_library(folder, "libamdhip64.so.7", [ROCM / "hip.c"], ["librocprofiler-sdk.so.1"])
+    standin.build_library(folder, "libother_tool.so", [ROCM / "tool.c"])
+    return standin.Program(report, folder, ROCM / "program.c", ["libamdhip64.so.7", "librocprofiler-sdk.so.1"])
 
 
 def args_of(event, leave=("External id",)):
@@ -257,16 +244,10 @@ def check_functions(rocm):
 
 
 def check_collective(rocm):
-    """As Kineto has it, a kernel says what the operator of its collective says."""
-    trace, _ = rocm.run("collective")
-    if trace:
-        report.equal("a kernel of a collective says of which, one of none does not",
-                     [(e["name"], list(e["args"].items())[-2:] if "Seq" in e["args"] else None)
-                      for e in sorted(trace.work, key=trace.start)],
-                     [(VECTOR_ADD, [("Process Group Name", "0"), ("Seq", 41)]), (SCALE, None)])
+    rocm.check_collective(VECTOR_ADD, SCALE)
 
 
-# A function that fails: what is said, and what is left: calls, kernels, copies.
+# See standin.Program.check_failures.
 FAILURES = [
     ("get_version:9", "rocprofiler_get_version failed: Stand-in error (9)", 0, 0, 0),
     ("is_initialized:9", "rocprofiler_is_initialized failed: Stand-in error (9)", 0, 0, 0),
@@ -301,16 +282,7 @@ FAILURES = [
 
 
 def check_failures(rocm):
-    for setting, line, calls, kernels, copies in FAILURES:
-        trace, said = rocm.run("plain", STANDIN_FAIL=setting)
-        if not trace:
-            continue
-        report.check(f"{setting}: one line that says it", line in said and said.count("\n") == 0, said)
-        errors = [d.get("error", "") for d in trace.all["kino_devices"]]
-        report.check(f"{setting}: also in the trace", len(errors) == 1 and line in errors[0], errors)
-        rows = collections.Counter(e["cat"] for e in trace.spans)
-        report.equal(f"{setting}: what is left", (rows["cuda_runtime"], rows["kernel"], rows["gpu_memcpy"]),
-                     (calls, kernels, copies))
+    rocm.check_failures(FAILURES, "cuda_runtime")
 
 
 def check_refusals(rocm):
@@ -360,7 +332,7 @@ def check_injected(rocm):
     if not (pathlib.Path(common.program()).resolve().parent / "libkino_inject.so").exists():
         print("libkino_inject.so is not beside the program: 'kino record' is not tested", file=sys.stderr)
         return
-    standin.compile_c([*standin.WARNINGS, "-o", rocm.folder / "loader", ROCM / "loader.c", "-ldl"])
+    standin.build("-o", rocm.folder / "loader", ROCM / "loader.c", "-ldl")
     path = rocm.folder / "injected.json"
     done = common.run("record", "--sampling", "off", "--output", path, "--", rocm.folder / "loader",
                       rocm.folder / "libamdhip64.so.7")
@@ -396,18 +368,13 @@ def check_analyses(rocm):
     done = common.run("query", path, "SELECT count(*) FROM kernel k JOIN event c ON c.cat = 'cuda_runtime' "
                       "AND c.correlation = k.correlation", "--format", "csv")
     report.equal("and finds the call of each", done.stdout.decode().split("\n")[1:2], ["7"])
-    functions = rocm.folder / "functions0.json"
-    done = common.run("analyze", "launch-stats", functions, "--format", "csv")
-    rows = [line.split(",") for line in done.stdout.decode().splitlines()]
-    gpu = rows[0].index("gpu_duration") if rows else 0
-    report.equal("kino analyze finds the launch of each kernel", [int(r[gpu]) for r in rows[1:]],
-                 [999, 2999, 3999, 4999, 1999])
+    rocm.check_launches([999, 2999, 3999, 4999, 1999])
 
 
 def main():
     recorder.library("libkino.so")
     with tempfile.TemporaryDirectory() as name:
-        rocm = Standin(pathlib.Path(name))
+        rocm = build(pathlib.Path(name))
         trace, said = rocm.run("plain")
         if trace:
             check_calls(trace)

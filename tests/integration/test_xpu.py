@@ -58,24 +58,11 @@ PROPERTIES = {"name": "Stand-in Data Center GPU", "totalGlobalMem": 64 << 30, "m
               "vendor": "Intel(R) Corporation", "driverVersion": "1.3.27642"}
 
 
-class Standin:
-    """The libraries and the program, built once."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        standin.build_library(folder, "libpti_view.so.0", [XPU / "pti.c"])
-        standin.build_library(folder, "libze_loader.so.1", [XPU / "xpu.c"])
-        standin.build_library(folder, "libother_profiler.so", [XPU / "other.c"], ["libpti_view.so.0"])
-        self.program = standin.build_program(folder, XPU / "program.c", ["libze_loader.so.1", "libpti_view.so.0"])
-
-    def run(self, scene, *more, **env):
-        """The trace of the scene (of the last one), and what the program says of the backend."""
-        paths = [self.folder / f"{name}{i}.json" for i, name in enumerate((scene, *more))]
-        arguments = [a for path, name in zip(paths, (scene, *more)) for a in (path, name)]
-        done = recorder.execute(self.program, *arguments, env=env)
-        if not report.equal(f"{scene} {env}: the program goes on", (done.returncode, done.stderr), (0, "")):
-            return None, done.stdout
-        return recorder.Trace(paths[-1]), done.stdout.strip()
+def build(folder):
+    standin.build_library(folder, "libpti_view.so.0", [XPU / "pti.c"])
+    standin.build_library(folder, "libze_loader.so.1", [XPU / "xpu.c"])
+    standin.build_library(folder, "libother_profiler.so", [XPU / "other.c"], ["libpti_view.so.0"])
+    return standin.Program(report, folder, XPU / "program.c", ["libze_loader.so.1", "libpti_view.so.0"])
 
 
 def of_kind(trace, cat):
@@ -245,16 +232,10 @@ def check_own_clock(what, xpu, **env):
 
 
 def check_collective(xpu):
-    """As Kineto has it, a kernel says what the operator of its collective says."""
-    trace, _ = xpu.run("collective")
-    if trace:
-        report.equal("a kernel of a collective says of which, one of none does not",
-                     [(e["name"], list(e["args"].items())[-2:] if "Seq" in e["args"] else None)
-                      for e in sorted(trace.work, key=trace.start)],
-                     [("reduce", [("Process Group Name", "0"), ("Seq", 41)]), ("other", None)])
+    xpu.check_collective("reduce", "other")
 
 
-# A function that fails: what is said, and what is left: calls of the runtime, kernels, copies.
+# See standin.Program.check_failures.
 FAILURES = [
     ("zeInit:0x70000001", "no device: zeInit failed: 0x70000001", 0, 0, 0),
     ("zeDriverGet:0x70000001", "no device: zeDriverGet failed: 0x70000001", 0, 0, 0),
@@ -278,16 +259,7 @@ FAILURES = [
 
 
 def check_failures(xpu):
-    for setting, line, calls, kernels, copies in FAILURES:
-        trace, said = xpu.run("plain", STANDIN_FAIL=setting)
-        if not trace:
-            continue
-        report.check(f"{setting}: one line that says it", line in said and said.count("\n") == 0, said)
-        errors = [d.get("error", "") for d in trace.all["kino_devices"]]
-        report.check(f"{setting}: also in the trace", len(errors) == 1 and line in errors[0], errors)
-        rows = collections.Counter(e["cat"] for e in trace.spans)
-        report.equal(f"{setting}: what is left", (rows["xpu_runtime"], rows["kernel"], rows["gpu_memcpy"]),
-                     (calls, kernels, copies))
+    xpu.check_failures(FAILURES, "xpu_runtime")
     trace, _ = xpu.run("plain", STANDIN_FAIL="ptiViewGetApiIdName:7")
     if trace:
         report.equal("calls without a name", {e["name"] for e in of_kind(trace, "xpu_runtime")}, {"unknown"})
@@ -331,8 +303,8 @@ def check_injected(xpu):
     if not (pathlib.Path(common.program()).resolve().parent / "libkino_inject.so").exists():
         print("libkino_inject.so is not beside the program: 'kino record' is not tested", file=sys.stderr)
         return
-    standin.compile_c([*standin.WARNINGS, "-o", xpu.folder / "unaware", XPU / "unaware.c", f"-L{xpu.folder}",
-                       "-l:libze_loader.so.1", "-Wl,--no-as-needed", "-l:libpti_view.so.0", f"-Wl,-rpath,{xpu.folder}"])
+    standin.build("-o", xpu.folder / "unaware", XPU / "unaware.c", f"-L{xpu.folder}", "-l:libze_loader.so.1",
+                  "-Wl,--no-as-needed", "-l:libpti_view.so.0", f"-Wl,-rpath,{xpu.folder}")
     path = xpu.folder / "injected.json"
     done = common.run("record", "--sampling", "off", "--output", path, "--", xpu.folder / "unaware")
     if not report.equal("kino record: the program's exit code and output", (done.returncode, done.stdout), (5, b"done\n")):
@@ -355,18 +327,13 @@ def check_analyses(xpu):
                       "csv")
     report.equal("kino query adds the kernels up", done.stdout.decode().split("\n")[1:4],
                  ["gemm,7000,1", "node,6000,3", "relu,3000,1"])
-    functions = xpu.folder / "functions0.json"
-    done = common.run("analyze", "launch-stats", functions, "--format", "csv")
-    rows = [line.split(",") for line in done.stdout.decode().splitlines()]
-    gpu = rows[0].index("gpu_duration") if rows else 0
-    report.equal("kino analyze finds the launch of each kernel", [int(r[gpu]) for r in rows[1:]],
-                 [1000, 3000, 4000, 5000, 2000])
+    xpu.check_launches([1000, 3000, 4000, 5000, 2000])
 
 
 def main():
     recorder.library("libkino.so")
     with tempfile.TemporaryDirectory() as name:
-        xpu = Standin(pathlib.Path(name))
+        xpu = build(pathlib.Path(name))
         trace, said = xpu.run("plain")
         if trace:
             check_work(trace)

@@ -15,30 +15,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/error.h"
 #include "base/json_out.h"
+#include "tracer/backend/backend.h"
 #include "tracer/backend/cupti_internal.h"
-#include "tracer/device_details.h"
+#include "tracer/device_library.h"
 
 /* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): see cupti_internal.h */
 kino__cupti_state kino__cupti = {.decode_lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* -- time */
 
-static uint64_t raw_ns(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 uint64_t kino__cupti_now(void)
 {
     uint64_t time = 0;
     if (kino__cupti.has_timestamps)
-        return raw_ns();
+        return kino__backend_now();
     int result =
         kino__cupti.calls.cuptiGetTimestamp ? kino__cupti.calls.cuptiGetTimestamp(&time) : -1;
     return result == CUPTI_OK ? time : 0;
@@ -54,39 +47,31 @@ static bool now(void *context, uint32_t device, uint64_t *out)
 
 /* -- metadata */
 
-static void write_number(const char *key, int64_t number)
-{
-    char text[32];
-    (void)snprintf(text, sizeof text, "%lld", (long long)number);
-    kino_status st = kino__cupti.host->metadata(kino__cupti.host, key, text, NULL);
-    (void)st; /* without memory the trace lacks it, and nothing else */
-}
-
 /* Of the runtime that is in the process, when it is a library. */
 static int runtime_version(void)
 {
     static const char *const names[] = {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"};
-    void *symbol = dlsym(RTLD_DEFAULT, "cudaRuntimeGetVersion");
-    for (size_t i = 0; i < sizeof names / sizeof *names && !symbol; i++) {
-        void *library = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
-        symbol = library ? dlsym(library, "cudaRuntimeGetVersion") : NULL;
-    }
     int (*ask)(int *) = NULL;
     int version = 0;
-    memcpy(&ask, &symbol, sizeof ask);
-    return ask && ask(&version) == 0 ? version : 0;
+    bool is_found = kino__library_find(RTLD_DEFAULT, "cudaRuntimeGetVersion", &ask);
+    for (size_t i = 0; i < sizeof names / sizeof *names && !is_found; i++) {
+        void *library = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+        is_found = library && kino__library_find(library, "cudaRuntimeGetVersion", &ask);
+    }
+    return is_found && ask(&version) == 0 ? version : 0;
 }
 
 static void write_versions(void)
 {
+    const kino_device_host *host = kino__cupti.host;
     int driver = 0, runtime = runtime_version();
-    write_number("cupti_version", kino__cupti.version);
+    kino__backend_tell_number(host, "cupti_version", kino__cupti.version);
     if (runtime)
-        write_number("cuda_runtime_version", runtime);
+        kino__backend_tell_number(host, "cuda_runtime_version", runtime);
     int result = kino__cupti.cuda.cuDriverGetVersion ? kino__cupti.cuda.cuDriverGetVersion(&driver)
                                                      : CUDA_NOT_SUPPORTED;
     if (result == 0)
-        write_number("cuda_driver_version", driver);
+        kino__backend_tell_number(host, "cuda_driver_version", driver);
     else if (kino__cupti.cuda.cuDeviceGetCount) /* else there is no driver, which was said */
         kino__cuda_problem("cuDriverGetVersion", result);
 }
@@ -111,10 +96,8 @@ static void write_counts(void)
     }
     kino__json_end_object(&json);
     kino__buffer_add(&text, (kino_str){"", 1});
-    kino_status st =
-        text.failed ? KINO_NOMEM
-                    : kino__cupti.host->metadata(kino__cupti.host, "kino_cupti", text.data, NULL);
-    (void)st;
+    if (!text.failed)
+        (void)!kino__cupti.host->metadata(kino__cupti.host, "kino_cupti", text.data, NULL);
     kino__buffer_deinit(&text);
 }
 
@@ -269,7 +252,7 @@ static uint32_t buffer_count(uint32_t wanted_mb)
 static kino_status register_clock(kino_error *err)
 {
     if (kino__cupti.has_timestamps) { /* others may have changed it since the last session */
-        int result = kino__cupti.calls.cuptiActivityRegisterTimestampCallback(raw_ns);
+        int result = kino__cupti.calls.cuptiActivityRegisterTimestampCallback(kino__backend_now);
         return result == CUPTI_OK
                    ? KINO_OK
                    : kino__cupti_fail(err, "cuptiActivityRegisterTimestampCallback", result);
@@ -444,9 +427,8 @@ static void pop(void *context, uint32_t kind)
 
 static void describe(void *context, uint64_t id, const char *json)
 {
-    (void)context;
     if (__atomic_load_n(&kino__cupti.is_pushing, __ATOMIC_RELAXED))
-        kino__details_put(id, json);
+        kino__backend_describe(context, id, json);
 }
 
 /* -- entry */
@@ -481,7 +463,7 @@ static const kino_device_backend *enter(const kino_device_host *host, kino_error
         return NULL;
     kino__cupti.timestamp_result =
         kino__cupti.calls.cuptiActivityRegisterTimestampCallback
-            ? kino__cupti.calls.cuptiActivityRegisterTimestampCallback(raw_ns)
+            ? kino__cupti.calls.cuptiActivityRegisterTimestampCallback(kino__backend_now)
             : CUPTI_NOT_SUPPORTED; /* before CUDA 11.6 */
     kino__cupti.has_timestamps = kino__cupti.timestamp_result == CUPTI_OK;
     return &backend;

@@ -105,6 +105,7 @@ static void decode_call(const void *record, int domain)
     kino__cupti_arg_uint(&args, KINO__CUPTI_KEY_CORRELATION, call.correlation);
     kino__cupti_hand_over(&a, &args);
 }
+
 /* -- waits and events */
 
 static cupti_cuda_event read_event(const void *record)
@@ -220,6 +221,7 @@ static void decode_event(const void *record)
     kino__cupti_arg_uint(&args, KINO__CUPTI_KEY_CONTEXT, e.context);
     kino__cupti_hand_over(&a, &args);
 }
+
 /* -- the rest */
 
 static void write_overhead(uint32_t name, uint64_t start, uint64_t end)
@@ -306,6 +308,7 @@ static void decode_marker(const void *record)
     else
         *place = fresh;
 }
+
 /* -- for the passes */
 
 bool kino__cupti_decode_host(uint32_t kind, const void *record)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "tracer/backend/backend.h"
 #include "tracer/backend/cupti_internal.h"
 
 static const char *const cupti_names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so",
@@ -89,29 +90,12 @@ static void *load_cupti(kino_error *err)
 
 /* -- functions */
 
-typedef struct wanted {
-    const char *name;
-    bool is_needed;
-    size_t offset;
-} wanted;
-
-static const char *find_all(void *library, const wanted *list, size_t count, void *table)
-{
-    for (size_t i = 0; i < count; i++) {
-        void *symbol = dlsym(library, list[i].name);
-        if (!symbol && list[i].is_needed)
-            return list[i].name;
-        memcpy((char *)table + list[i].offset, &symbol, sizeof symbol);
-    }
-    return NULL;
-}
-
 static kino_status find_cupti(void *library, kino_error *err)
 {
 #define WANTED(name, is_needed, parameters) {#name, is_needed, offsetof(cupti_calls, name)},
-    static const wanted list[] = {KINO__CUPTI_CALL_MAP(WANTED)};
+    static const kino__backend_function list[] = {KINO__CUPTI_CALL_MAP(WANTED)};
 #undef WANTED
-    const char *missing = find_all(library, list, COUNT_OF(list), &kino__cupti.calls);
+    const char *missing = kino__backend_find(library, list, COUNT_OF(list), &kino__cupti.calls);
     if (missing)
         return kino__fail(err, KINO_FORMAT, "'%s' is no CUPTI: it has no %s", kino__cupti.library,
                           missing);
@@ -121,13 +105,13 @@ static kino_status find_cupti(void *library, kino_error *err)
 static kino_status find_driver(kino_error *err)
 {
 #define WANTED(name, is_needed, parameters) {#name, is_needed, offsetof(cuda_calls, name)},
-    static const wanted list[] = {KINO__CUDA_CALL_MAP(WANTED)};
+    static const kino__backend_function list[] = {KINO__CUDA_CALL_MAP(WANTED)};
 #undef WANTED
     void *library = dlopen(driver_name, RTLD_LAZY | RTLD_LOCAL);
     if (!library)
         return kino__fail(err, KINO_NOT_FOUND, "CUDA's driver (%s) is not on this machine",
                           driver_name);
-    const char *missing = find_all(library, list, COUNT_OF(list), &kino__cupti.cuda);
+    const char *missing = kino__backend_find(library, list, COUNT_OF(list), &kino__cupti.cuda);
     if (missing)
         return kino__fail(err, KINO_FORMAT, "%s has no %s", driver_name, missing);
     return KINO_OK;

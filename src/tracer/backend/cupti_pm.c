@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "tracer/backend/cupti_internal.h"
 #include "tracer/backend/cupti_pm_abi.h"
+#include "tracer/device_library.h"
 #include "tracer/tracer.h"
 
 enum {
@@ -85,13 +86,10 @@ static void say(const char *text)
 static bool find_calls(void)
 {
     void *library = dlopen(kino__cupti.library, RTLD_LAZY | RTLD_NOLOAD);
-    for (int i = 0; i < PM_CALLS; i++) {
-        void *symbol = library ? dlsym(library, call_names[i]) : NULL;
-        if (!symbol)
-            return false;
-        memcpy(&self.calls[i], &symbol, sizeof symbol);
-    }
-    return true;
+    bool is_found = library != NULL;
+    for (int i = 0; i < PM_CALLS && is_found; i++)
+        is_found = kino__library_find(library, call_names[i], &self.calls[i]);
+    return is_found;
 }
 
 /* "a, b" as names. */

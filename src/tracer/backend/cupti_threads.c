@@ -19,7 +19,7 @@ typedef struct thread {
     uint32_t tid;  /* 0: an empty place */
 } thread;
 
-/* NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): of the process, of each thread */
+/* NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): process, thread */
 static struct {
     pthread_mutex_t lock; /* nothing else is taken while it is held */
     thread threads[THREADS];

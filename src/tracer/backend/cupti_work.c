@@ -73,7 +73,9 @@ static kino_device_activity work(uint32_t kind, uint32_t device, uint32_t stream
 }
 
 /* Groups of arguments, for kino__cupti_arg_group. */
-enum { GROUP_PLACE, GROUP_SHAPE, GROUP_KERNEL_GRAPH, GROUP_GRAPH, GROUP_COPY_PLACE };
+enum { GROUP_PLACE, GROUP_SHAPE, GROUP_GRAPH, GROUP_COPY_PLACE };
+
+#define NO_PRIORITY ((uint64_t)INT64_MAX)
 
 /* graph id, graph node id, priority, channel, channel type */
 static void build_graph(kino__cupti_args *args, const uint64_t *w)
@@ -82,31 +84,21 @@ static void build_graph(kino__cupti_args *args, const uint64_t *w)
         return;
     kino__cupti_arg_uint(args, KINO__CUPTI_KEY_GRAPH, w[0]);
     kino__cupti_arg_uint(args, KINO__CUPTI_KEY_GRAPH_NODE, w[1]);
-    kino__cupti_arg_uint(args, KINO__CUPTI_KEY_CHANNEL, w[3]);
-    kino__cupti_arg_uint(args, KINO__CUPTI_KEY_CHANNEL_TYPE, w[4]);
-}
-
-static void build_kernel_graph(kino__cupti_args *args, const uint64_t *w)
-{
-    if (!is_12())
-        return;
-    kino__cupti_arg_uint(args, KINO__CUPTI_KEY_GRAPH, w[0]);
-    kino__cupti_arg_uint(args, KINO__CUPTI_KEY_GRAPH_NODE, w[1]);
-    if (kino__cupti.version >= CUPTI_VERSION_13_1)
+    if (w[2] != NO_PRIORITY)
         kino__cupti_arg_int(args, KINO__CUPTI_KEY_PRIORITY, (int64_t)w[2]);
     kino__cupti_arg_uint(args, KINO__CUPTI_KEY_CHANNEL, w[3]);
     kino__cupti_arg_uint(args, KINO__CUPTI_KEY_CHANNEL_TYPE, w[4]);
 }
 
 /* Nodes of graphs are many: their numbers are not worth keeping. */
-static void add_graph(kino__cupti_args *args, uint32_t group, const uint64_t words[5],
-                      kino__cupti_build build)
+static void add_graph(kino__cupti_args *args, const uint64_t words[5])
 {
     if (words[0] || words[1])
-        build(args, words);
+        build_graph(args, words);
     else if (is_12())
-        kino__cupti_arg_group(args, group, words, 5, build);
+        kino__cupti_arg_group(args, GROUP_GRAPH, words, 5, build_graph);
 }
+
 /* -- kernels */
 
 /* queued, device, context, stream */
@@ -213,7 +205,9 @@ static void decode_kernel(const void *record)
                               (uint32_t)k.block[0],
                               (uint32_t)k.block[1],
                               (uint32_t)k.block[2]};
-    const uint64_t graph[] = {k.graph_id, k.graph_node_id, (uint64_t)(int64_t)k.priority, k.channel,
+    bool has_priority = kino__cupti.version >= CUPTI_VERSION_13_1;
+    const uint64_t graph[] = {k.graph_id, k.graph_node_id,
+                              has_priority ? (uint64_t)(int64_t)k.priority : NO_PRIORITY, k.channel,
                               k.channel_type};
     if (k.queued) /* never twice the same */
         build_kernel_place(&args, place);
@@ -221,12 +215,13 @@ static void decode_kernel(const void *record)
         kino__cupti_arg_group(&args, GROUP_PLACE, place, 4, build_kernel_place);
     kino__cupti_arg_uint(&args, KINO__CUPTI_KEY_CORRELATION, k.correlation);
     kino__cupti_arg_group(&args, GROUP_SHAPE, shape, 10, build_shape);
-    add_graph(&args, GROUP_KERNEL_GRAPH, graph, build_kernel_graph);
+    add_graph(&args, graph);
     char details[KINO__DETAILS_MAX + 1];
     if (kino__details_of(a.external, details))
         kino__cupti_arg_object(&args, details);
     kino__cupti_hand_over(&a, &args);
 }
+
 /* -- copies and fills */
 
 /* device, context, stream */
@@ -237,11 +232,23 @@ static void build_copy_place(kino__cupti_args *args, const uint64_t *w)
     kino__cupti_arg_uint(args, KINO__CUPTI_KEY_STREAM, w[2]);
 }
 
-static void add_bytes(kino__cupti_args *args, uint64_t bytes, uint64_t ns)
+static void add_copy_place(kino__cupti_args *args, const kino_device_activity *a, uint32_t context)
 {
+    const uint64_t place[] = {a->device, context, a->stream};
+    kino__cupti_arg_group(args, GROUP_COPY_PLACE, place, 3, build_copy_place);
+}
+
+/* With the arguments that stand behind the place. */
+static void hand_over_copy(kino_device_activity *a, kino__cupti_args *args, uint64_t bytes,
+                           const uint64_t graph[5])
+{
+    uint64_t ns = a->end - a->start;
+    kino__cupti_arg_uint(args, KINO__CUPTI_KEY_CORRELATION, a->correlation);
     kino__cupti_arg_uint(args, KINO__CUPTI_KEY_BYTES, bytes);
     if (ns)
         kino__cupti_arg_double(args, KINO__CUPTI_KEY_BANDWIDTH, (double)bytes / (double)ns);
+    add_graph(args, graph);
+    kino__cupti_hand_over(a, args);
 }
 
 static void decode_memcpy(const void *record)
@@ -251,15 +258,11 @@ static void decode_memcpy(const void *record)
         return;
     kino_device_activity a =
         work(KINO_DEVICE_MEMCPY, m.device, m.stream, m.start, m.end, m.correlation);
-    a.name = kino__cupti_memcpy_name(m.copy_kind, m.source, m.target);
     kino__cupti_args args = {.count = 0};
-    const uint64_t place[] = {a.device, m.context, m.stream};
-    const uint64_t graph[] = {m.graph_id, m.graph_node_id, 0, m.channel, m.channel_type};
-    kino__cupti_arg_group(&args, GROUP_COPY_PLACE, place, 3, build_copy_place);
-    kino__cupti_arg_uint(&args, KINO__CUPTI_KEY_CORRELATION, m.correlation);
-    add_bytes(&args, m.bytes, m.end - m.start);
-    add_graph(&args, GROUP_GRAPH, graph, build_graph);
-    kino__cupti_hand_over(&a, &args);
+    const uint64_t graph[] = {m.graph_id, m.graph_node_id, NO_PRIORITY, m.channel, m.channel_type};
+    a.name = kino__cupti_memcpy_name(m.copy_kind, m.source, m.target);
+    add_copy_place(&args, &a, m.context);
+    hand_over_copy(&a, &args, m.bytes, graph);
 }
 
 static void decode_peer(const void *record)
@@ -269,9 +272,9 @@ static void decode_peer(const void *record)
         return;
     kino_device_activity a =
         work(KINO_DEVICE_MEMCPY, m.device, m.stream, m.start, m.end, m.correlation);
-    a.name = kino__cupti_memcpy_name(m.copy_kind, m.source, m.target);
     kino__cupti_args args = {.count = 0};
-    const uint64_t graph[] = {m.graph_id, m.graph_node_id, 0, m.channel, m.channel_type};
+    const uint64_t graph[] = {m.graph_id, m.graph_node_id, NO_PRIORITY, m.channel, m.channel_type};
+    a.name = kino__cupti_memcpy_name(m.copy_kind, m.source, m.target);
     kino__cupti_arg_uint(&args, KINO__CUPTI_KEY_FROM_DEVICE, kino__cupti_device(m.source_device));
     kino__cupti_arg_uint(&args, KINO__CUPTI_KEY_IN_DEVICE, a.device);
     kino__cupti_arg_uint(&args, KINO__CUPTI_KEY_TO_DEVICE, kino__cupti_device(m.target_device));
@@ -279,10 +282,7 @@ static void decode_peer(const void *record)
     kino__cupti_arg_uint(&args, KINO__CUPTI_KEY_IN_CONTEXT, m.context);
     kino__cupti_arg_uint(&args, KINO__CUPTI_KEY_TO_CONTEXT, m.target_context);
     kino__cupti_arg_uint(&args, KINO__CUPTI_KEY_STREAM, m.stream);
-    kino__cupti_arg_uint(&args, KINO__CUPTI_KEY_CORRELATION, m.correlation);
-    add_bytes(&args, m.bytes, m.end - m.start);
-    add_graph(&args, GROUP_GRAPH, graph, build_graph);
-    kino__cupti_hand_over(&a, &args);
+    hand_over_copy(&a, &args, m.bytes, graph);
 }
 
 static void decode_memset(const void *record)
@@ -292,16 +292,13 @@ static void decode_memset(const void *record)
         return;
     kino_device_activity a =
         work(KINO_DEVICE_MEMSET, m.device, m.stream, m.start, m.end, m.correlation);
-    a.name = kino__cupti_memset_name(m.memory);
     kino__cupti_args args = {.count = 0};
-    const uint64_t place[] = {a.device, m.context, m.stream};
-    const uint64_t graph[] = {m.graph_id, m.graph_node_id, 0, m.channel, m.channel_type};
-    kino__cupti_arg_group(&args, GROUP_COPY_PLACE, place, 3, build_copy_place);
-    kino__cupti_arg_uint(&args, KINO__CUPTI_KEY_CORRELATION, m.correlation);
-    add_bytes(&args, m.bytes, m.end - m.start);
-    add_graph(&args, GROUP_GRAPH, graph, build_graph);
-    kino__cupti_hand_over(&a, &args);
+    const uint64_t graph[] = {m.graph_id, m.graph_node_id, NO_PRIORITY, m.channel, m.channel_type};
+    a.name = kino__cupti_memset_name(m.memory);
+    add_copy_place(&args, &a, m.context);
+    hand_over_copy(&a, &args, m.bytes, graph);
 }
+
 /* -- for the passes */
 
 bool kino__cupti_decode_work(uint32_t kind, const void *record)

@@ -15,11 +15,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <kino/kino.h>
 #include <kino/opencl.h>
 
+#include "tracer/backend/backend.h"
 #include "tracer/backend/opencl_internal.h"
 
 #ifndef KINO_VERSION
@@ -223,11 +223,9 @@ const kino_device_backend *kino_device_plugin_v1(const kino_device_host *host, k
 /* Runs before what the runtime does at exit, because it was registered later. */
 static void at_exit(void)
 {
-    struct timespec time = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-    uint64_t now_ns = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+    uint64_t deadline_ns = kino__backend_now() + EXIT_NS;
     kino__opencl_stop_collector();
-    kino__opencl_finish(now_ns + EXIT_NS, true);
+    kino__opencl_finish(deadline_ns, true);
     self.has_ended = true;
 }
 

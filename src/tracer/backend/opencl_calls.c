@@ -210,11 +210,6 @@ static void *CL_API_CALL on_clEnqueueMapImage(cl_command_queue queue, cl_mem ima
 
 /* -- queues: made with profiling */
 
-static bool is_in_order(cl_command_queue_properties properties)
-{
-    return !(properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-}
-
 static cl_command_queue CL_API_CALL on_clCreateCommandQueue(cl_context context, cl_device_id device,
                                                             cl_command_queue_properties asked,
                                                             cl_int *status)
@@ -225,8 +220,7 @@ static cl_command_queue CL_API_CALL on_clCreateCommandQueue(cl_context context, 
     if (!queue) /* as the program wants it; the reason is the runtime's */
         queue = kino__opencl_target.clCreateCommandQueue(context, device, asked, status);
     if (queue)
-        kino__opencl_add_queue(queue, device, has_times, asked & CL_QUEUE_PROFILING_ENABLE,
-                               is_in_order(asked), NULL);
+        kino__opencl_add_queue(queue, device, has_times, asked, NULL);
     return queue;
 }
 
@@ -273,8 +267,7 @@ static cl_command_queue CL_API_CALL on_clCreateCommandQueueWithProperties(
         queue =
             kino__opencl_target.clCreateCommandQueueWithProperties(context, device, asked, status);
     if (queue)
-        kino__opencl_add_queue(queue, device, has_times, flags & CL_QUEUE_PROFILING_ENABLE,
-                               is_in_order(flags), asked);
+        kino__opencl_add_queue(queue, device, has_times, flags, asked);
     return queue;
 }
 

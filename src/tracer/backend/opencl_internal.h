@@ -1,11 +1,12 @@
-/* opencl_internal.h - the OpenCL layer, shared by its three files.
+/* opencl_internal.h - the OpenCL layer, shared by its files.
  *
  *   opencl.c        how it comes into a process: as a layer, as a plug-in; devices; sessions
  *   opencl_calls.c  the functions that stand between the program and the runtime
- *   opencl_work.c   the commands that are under way: events, and their times when they are done
+ *   opencl_work.c   the commands that are under way, and their events
+ *   opencl_rows.c   those that are done, as rows
  *
- * It uses public headers of libkino only, and nothing of OpenCL but headers: the functions of the
- * runtime come from the loader. Built into libkino_inject.so. */
+ * Besides backend.h it uses public headers of libkino only, and nothing of OpenCL but headers: the
+ * functions of the runtime come from the loader. Built into libkino_inject.so. */
 #ifndef KINO__TRACER_BACKEND_OPENCL_INTERNAL_H
 #define KINO__TRACER_BACKEND_OPENCL_INTERNAL_H
 
@@ -62,22 +63,24 @@ typedef struct kino__opencl_queue {
     size_t asked_count;
 } kino__opencl_queue;
 
-/* A command that is under way. */
+/* A command that is under way. What most kernels have is in one line of the cache: the program's
+ * thread writes it, the collector's reads it. */
 typedef struct kino__opencl_command {
-    cl_event event;
+    _Alignas(64) cl_event event;
     uint64_t correlation;
     kino__opencl_queue *queue;
-    uint64_t before, after; /* stamps around the call, or 0 */
-    uint32_t name;          /* of the work */
-    uint16_t number;        /* kino__opencl_call */
-    uint8_t dims;           /* kernels: of the sizes; else 0 */
-    bool has_local;
+    uint32_t name;   /* of the work */
+    uint16_t number; /* kino__opencl_call */
+    uint8_t dims;    /* kernels: of the sizes; else 0 */
+    bool has_local : 1;
+    bool has_stamps : 1;
     union {
         uint64_t bytes; /* of copies and the like */
         struct {
             uint64_t global, local;
         } sizes[3]; /* up to `dims`; the rest is undefined and not copied */
     } amount;
+    uint64_t before, after; /* stamps around the call, if it has them */
 } kino__opencl_command;
 
 /* The call that makes one. */
@@ -97,9 +100,10 @@ cl_event *kino__opencl_enter(kino__opencl_work *work, kino__opencl_call number,
 /* Behind it. */
 void kino__opencl_leave(kino__opencl_work *work, cl_int status);
 
-/* A queue or kernel that the program made; the names of others are asked for when needed. */
+/* A queue or kernel that the program made; the names of others are asked for when needed. `flags`
+ * and `asked` (or NULL) are the program's wish. */
 void kino__opencl_add_queue(cl_command_queue handle, cl_device_id device, bool has_times,
-                            bool asked_for_it, bool is_in_order, const cl_queue_properties *asked);
+                            cl_command_queue_properties flags, const cl_queue_properties *asked);
 /* NULL: it is not ours. */
 const kino__opencl_queue *kino__opencl_find_queue(cl_command_queue handle);
 void kino__opencl_add_kernel(cl_kernel kernel);
@@ -116,6 +120,13 @@ bool kino__opencl_start_collector(void);
 void kino__opencl_stop_collector(void);
 /* In a forked child. */
 void kino__opencl_forget(void);
+
+/* opencl_rows.c; the collector's list is being drained */
+
+/* Of a command that is done. False: its times cannot be had. */
+bool kino__opencl_record(const kino__opencl_command *command);
+/* Before a session. */
+void kino__opencl_name_keys(void);
 
 /* opencl_calls.c */
 

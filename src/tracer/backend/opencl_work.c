@@ -2,9 +2,8 @@
  *
  * The program's thread records its call and puts the command, with a reference to its event, into a
  * list. A thread of ours looks from time to time which commands are done (it never waits for one:
- * that would make the runtime flush the program's queues), reads their times, hands them over and
- * lets the events go. The times at which commands were queued also tell how the device's clock
- * stands to ours: they lie within the call.
+ * that would make the runtime flush the program's queues), has rows made of them (opencl_rows.c)
+ * and lets the events go.
  *
  *   program ──► incoming ──► waiting ──► done: recorded, released
  *               (lock)       (drain_lock, taken before lock)
@@ -17,6 +16,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/prefetch.h"
+#include "tracer/backend/backend.h"
 #include "tracer/backend/opencl_internal.h"
 #include "wire/injection.h"
 
@@ -57,11 +58,8 @@ static struct {
     pthread_mutex_t sleep_lock; /* of the collector: */
     pthread_cond_t wake;
     bool runs, ends;
-    uint32_t keys[8];
 } state = {.drain_lock = PTHREAD_MUTEX_INITIALIZER, .sleep_lock = PTHREAD_MUTEX_INITIALIZER};
 /* NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables) */
-
-enum { KEY_GRID, KEY_BLOCK, KEY_GLOBAL, KEY_BYTES, KEY_MAPPED, KEY_QUEUED, KEY_SUBMITTED };
 
 static void lock(void)
 {
@@ -162,12 +160,12 @@ static bool put_queue(const kino__opencl_queue *made)
 }
 
 void kino__opencl_add_queue(cl_command_queue handle, cl_device_id device, bool has_times,
-                            bool asked_for_it, bool is_in_order, const cl_queue_properties *asked)
+                            cl_command_queue_properties flags, const cl_queue_properties *asked)
 {
     kino__opencl_queue made = {.handle = handle, .device = kino__opencl_add_device(device)};
     made.has_times = has_times && made.device != KINO_DEVICE_HOST;
-    made.asked_for_it = asked_for_it;
-    made.is_in_order = is_in_order;
+    made.asked_for_it = flags & CL_QUEUE_PROFILING_ENABLE;
+    made.is_in_order = !(flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
     keep_properties(&made, asked);
     lock();
     bool is_there = put_queue(&made);
@@ -188,9 +186,7 @@ static void ask_queue(cl_command_queue handle)
         target->clGetCommandQueueInfo(handle, CL_QUEUE_PROPERTIES, sizeof flags, &flags, NULL) !=
             CL_SUCCESS)
         return;
-    bool has_times = flags & CL_QUEUE_PROFILING_ENABLE;
-    kino__opencl_add_queue(handle, device, has_times, has_times,
-                           !(flags & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE), NULL);
+    kino__opencl_add_queue(handle, device, flags & CL_QUEUE_PROFILING_ENABLE, flags, NULL);
 }
 
 void kino__opencl_add_kernel(cl_kernel kernel)
@@ -219,21 +215,39 @@ static bool resolve(kino__opencl_work *work)
 
 /* -- from the program into the list */
 
+static bool commands_grow(commands *list)
+{
+    size_t room = list->room ? 2 * list->room : 1024;
+    kino__opencl_command *items =
+        room <= COMMANDS_MAX ? aligned_alloc(64, room * sizeof *items) : NULL;
+    if (!items)
+        return false;
+    if (list->count)
+        memcpy(items, list->items, list->count * sizeof *items);
+    free(list->items);
+    list->items = items;
+    list->room = room;
+    return true;
+}
+
+/* Not more than there is. */
+static void copy_command(kino__opencl_command *to, const kino__opencl_command *from)
+{
+    memcpy(to, from, offsetof(kino__opencl_command, amount.sizes[2]));
+    if (from->dims > 2)
+        to->amount.sizes[2] = from->amount.sizes[2];
+    if (from->has_stamps) {
+        to->before = from->before;
+        to->after = from->after;
+    }
+}
+
 static bool commands_add(commands *list, const kino__opencl_command *command)
 {
-    if (list->count == list->room) {
-        size_t room = list->room ? 2 * list->room : 1024;
-        kino__opencl_command *items =
-            room <= COMMANDS_MAX ? realloc(list->items, room * sizeof *items) : NULL;
-        if (!items)
-            return false;
-        list->items = items;
-        list->room = room;
-    }
-    size_t size = offsetof(kino__opencl_command, amount) +
-                  (command->dims ? command->dims * sizeof command->amount.sizes[0]
-                                 : sizeof command->amount.bytes);
-    memcpy(&list->items[list->count++], command, size);
+    if (list->count == list->room && !commands_grow(list))
+        return false;
+    copy_command(&list->items[list->count++], command);
+    kino__prefetch_to_write(&list->items[list->count]);
     return true;
 }
 
@@ -252,21 +266,22 @@ cl_event *kino__opencl_enter(kino__opencl_work *work, kino__opencl_call number,
     const kino_device_host *host = kino__opencl_host;
     kino__opencl_command *c = &work->command;
     work->call = 0;
-    if (!host || !host->is_recording(host))
+    if (!host)
         return event;
     c->event = NULL;
     c->correlation = next_number(host);
-    c->before = c->after = 0;
     c->number = (uint16_t)number;
     c->dims = 0;
-    c->has_local = false;
+    c->has_local = c->has_stamps = false;
     work->asked = event;
     work->queue = queue;
     work->call = host->call_begin(host, kino__opencl_calls[number].call_text, c->correlation);
     if (!work->call)
         return event;
-    if (c->correlation % 16 == 0 || __atomic_load_n(&state.samples, __ATOMIC_RELAXED) > 0)
+    if (c->correlation % 16 == 0 || __atomic_load_n(&state.samples, __ATOMIC_RELAXED) > 0) {
+        c->has_stamps = true;
         c->before = host->stamp(host);
+    }
     return event ? event : &c->event;
 }
 
@@ -307,7 +322,7 @@ void kino__opencl_leave(kino__opencl_work *work, cl_int status)
     kino__opencl_command *c = &work->command;
     if (!work->call)
         return;
-    if (c->before)
+    if (c->has_stamps)
         c->after = host->stamp(host);
     if (status != CL_SUCCESS) {
         kino_device_arg error = {host->key(host, "error"), KINO_DEVICE_ARG_INT, {.i = status}};
@@ -323,136 +338,19 @@ void kino__opencl_leave(kino__opencl_work *work, cl_int status)
 
 /* -- from the list into the trace */
 
-typedef struct times {
-    cl_ulong queued, submitted, started, ended;
-} times;
-
-static bool read_times(cl_event event, times *t)
-{
-    const cl_icd_dispatch *target = &kino__opencl_target;
-    cl_ulong *const fields[] = {&t->queued, &t->submitted, &t->started, &t->ended};
-    for (cl_uint i = 0; i < 4; i++) /* the four have consecutive numbers */
-        if (target->clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED + i,
-                                            sizeof *fields[i], fields[i], NULL) != CL_SUCCESS)
-            return false;
-    return t->started > 0 && t->ended >= t->started;
-}
-
-static char *add_number(char *at, uint64_t value)
-{
-    char digits[24];
-    int count = 0;
-    do {
-        digits[count++] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value);
-    while (count)
-        *at++ = digits[--count];
-    return at;
-}
-
-/* "[64,1,1]" */
-static void write_sizes(char text[80], const uint64_t sizes[3])
-{
-    char *at = text;
-    for (uint32_t i = 0; i < 3; i++) {
-        uint64_t size = sizes[i];
-        *at++ = i ? ',' : '[';
-        at = add_number(at, size);
-    }
-    *at++ = ']';
-    *at = '\0';
-}
-
-/* Kernels mostly come with the sizes of the one before. */
-static bool has_same_sizes(const kino__opencl_command *a, const kino__opencl_command *b)
-{
-    if (a->dims != b->dims || a->has_local != b->has_local)
-        return false;
-    for (uint32_t i = 0; i < a->dims; i++)
-        if (a->amount.sizes[i].global != b->amount.sizes[i].global ||
-            a->amount.sizes[i].local != b->amount.sizes[i].local)
-            return false;
-    return true;
-}
-
-/* drain_lock is held. */
-static uint32_t add_sizes(kino_device_arg *args, const kino__opencl_command *c)
-{
-    static kino__opencl_command last;
-    static char grid[80], block[80];
-    if (!c->dims)
-        return 0;
-    if (!has_same_sizes(c, &last)) {
-        uint64_t groups[3] = {1, 1, 1}, items[3] = {1, 1, 1};
-        for (uint32_t i = 0; i < c->dims; i++) {
-            uint64_t global = c->amount.sizes[i].global, local = c->amount.sizes[i].local;
-            groups[i] = local ? (global + local - 1) / local : global;
-            items[i] = local;
-        }
-        last = *c;
-        write_sizes(grid, groups);
-        write_sizes(block, items);
-    }
-    uint32_t key = state.keys[c->has_local ? KEY_GRID : KEY_GLOBAL];
-    args[0] = (kino_device_arg){key, KINO_DEVICE_ARG_JSON, {.text = grid}};
-    args[1] = (kino_device_arg){state.keys[KEY_BLOCK], KINO_DEVICE_ARG_JSON, {.text = block}};
-    return c->has_local ? 2 : 1;
-}
-
-static bool is_map(kino__opencl_call number)
-{
-    return number == KINO__OPENCL_clEnqueueMapBuffer || number == KINO__OPENCL_clEnqueueMapImage;
-}
-
-static void record(const kino__opencl_command *c, const times *t)
-{
-    const kino_device_host *host = kino__opencl_host;
-    kino_device_arg args[6];
-    uint32_t count = add_sizes(args, c);
-    if (!c->dims && c->amount.bytes) {
-        uint32_t key = state.keys[is_map(c->number) ? KEY_MAPPED : KEY_BYTES];
-        args[count++] = (kino_device_arg){key, KINO_DEVICE_ARG_UINT, {.u = c->amount.bytes}};
-    }
-    args[count++] = (kino_device_arg){
-        state.keys[KEY_QUEUED], KINO_DEVICE_ARG_INT, {.i = (int64_t)(t->started - t->queued)}};
-    args[count++] = (kino_device_arg){state.keys[KEY_SUBMITTED],
-                                      KINO_DEVICE_ARG_INT,
-                                      {.i = (int64_t)(t->started - t->submitted)}};
-    kino_device_activity activity = {
-        .size = sizeof activity,
-        .kind = kino__opencl_calls[c->number].kind,
-        .name = c->name,
-        .device = c->queue->device,
-        .stream = c->queue->stream,
-        .start = t->started,
-        .end = t->ended,
-        .correlation = c->correlation,
-        .args = args,
-        .arg_count = count,
-    };
-    if (c->before) {
-        host->clock_bound(host, c->queue->device, t->queued, c->before, c->after);
-        __atomic_fetch_sub(&state.samples, 1, __ATOMIC_RELAXED);
-    }
-    host->activity(host, &activity);
-}
-
 /* Is it done? Then it is recorded and its event let go. */
 static bool settle(const kino__opencl_command *c)
 {
-    const kino_device_host *host = kino__opencl_host;
     const cl_icd_dispatch *target = &kino__opencl_target;
     cl_int status = CL_COMPLETE;
-    times t;
     cl_int asked = target->clGetEventInfo(c->event, CL_EVENT_COMMAND_EXECUTION_STATUS,
                                           sizeof status, &status, NULL);
     if (asked == CL_SUCCESS && status > CL_COMPLETE)
         return false;
-    if (asked == CL_SUCCESS && status == CL_COMPLETE && read_times(c->event, &t))
-        record(c, &t);
-    else
-        host->lost(host, 1);
+    if (asked != CL_SUCCESS || status != CL_COMPLETE || !kino__opencl_record(c))
+        kino__opencl_host->lost(kino__opencl_host, 1);
+    else if (c->has_stamps)
+        __atomic_fetch_sub(&state.samples, 1, __ATOMIC_RELAXED);
     (void)target->clReleaseEvent(c->event);
     return true;
 }
@@ -504,18 +402,11 @@ void kino__opencl_collect(void)
     pthread_mutex_unlock(&state.drain_lock);
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 void kino__opencl_finish(uint64_t deadline_ns, bool is_last)
 {
     const struct timespec pause = {0, PAUSE_NS};
     pthread_mutex_lock(&state.drain_lock);
-    while (drain() > 0 && now_ns() < deadline_ns)
+    while (drain() > 0 && kino__backend_now() < deadline_ns)
         (void)nanosleep(&pause, NULL);
     if (is_last && state.waiting.count) {
         kino__opencl_host->lost(kino__opencl_host, state.waiting.count);
@@ -568,21 +459,6 @@ static void *run(void *unused)
     return NULL;
 }
 
-static void name_keys(void)
-{
-    static const char *const names[] = {
-        [KEY_GRID] = "grid",
-        [KEY_BLOCK] = "block",
-        [KEY_GLOBAL] = "global work size",
-        [KEY_BYTES] = "bytes",
-        [KEY_MAPPED] = "mapped bytes",
-        [KEY_QUEUED] = "queued before start (ns)",
-        [KEY_SUBMITTED] = "submitted before start (ns)",
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        state.keys[i] = kino__opencl_host->key(kino__opencl_host, names[i]);
-}
-
 static void init_wake(void)
 {
     pthread_condattr_t monotonic;
@@ -596,7 +472,7 @@ bool kino__opencl_start_collector(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     sigset_t all, before;
-    name_keys();
+    kino__opencl_name_keys();
     __atomic_store_n(&state.samples, SAMPLES_AT_FIRST, __ATOMIC_RELAXED);
     pthread_once(&once, init_wake);
     state.ends = false;

@@ -3,13 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "tracer/backend/backend.h"
 #include "tracer/backend/rocm_internal.h"
-#include "tracer/device_details.h"
 #include "tracer/device_library.h"
 #include "tracer/device_ticker.h"
 
@@ -110,47 +109,24 @@ static void tell_version(void)
 /* HIP may only be asked when the program uses it: a question would wake it up. */
 static void tell_hip_versions(void *hip)
 {
-    const kino_device_host *host = kino__rocm.host;
     static const struct {
         const char *function, *key;
     } known[] = {{"hipRuntimeGetVersion", "hip_runtime_version"},
                  {"hipDriverGetVersion", "hip_driver_version"}};
-    char text[VERSION_MAX];
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         int (*ask)(int *) = NULL;
         int value = 0;
-        if (!kino__library_find(hip, known[i].function, &ask) || ask(&value) != 0)
-            continue;
-        (void)snprintf(text, sizeof text, "%d", value);
-        (void)!host->metadata(host, known[i].key, text, NULL);
+        if (kino__library_find(hip, known[i].function, &ask) && ask(&value) == 0)
+            kino__backend_tell_number(kino__rocm.host, known[i].key, value);
     }
 }
 
 /* Which other tools are there: they cost time, too. */
 static void tell_others(void)
 {
-    const kino_device_host *host = kino__rocm.host;
-    char name[128], text[160];
-    if (!kino__library_other("rocprofiler_configure", &kino__rocm, kino__rocm.library, name,
-                             sizeof name) ||
-        strpbrk(name, "\"\\"))
-        return;
-    (void)snprintf(text, sizeof text, "\"%s\"", name);
-    (void)!host->metadata(host, "rocprofiler_other_tool", text, NULL);
-}
-
-static bool make_notes(kino_error *err)
-{
-    size_t size = KINO__ROCM_LAUNCHES * sizeof *kino__rocm.launches;
-    if (kino__rocm.launches)
-        return true;
-    void *room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (room == MAP_FAILED) {
-        (void)kino__fail_nomem(err);
-        return false;
-    }
-    kino__rocm.launches = room;
-    return true;
+    char name[128];
+    if (kino__rocm_other(name, sizeof name))
+        kino__backend_tell_text(kino__rocm.host, "rocprofiler_other_tool", name);
 }
 
 static kino_status prepare(void *context, const kino_device_request *request, kino_error *err)
@@ -159,8 +135,10 @@ static kino_status prepare(void *context, const kino_device_request *request, ki
     if (kino__rocm.is_over)
         return kino__fail(err, KINO_UNAVAILABLE,
                           "rocprofiler has ended in this process, or it was made by fork()");
-    if (!make_notes(err))
-        return err->code;
+    if (!kino__rocm.launches)
+        kino__rocm.launches = kino__backend_map(KINO__ROCM_LAUNCHES * sizeof *kino__rocm.launches);
+    if (!kino__rocm.launches)
+        return kino__fail_nomem(err);
     __atomic_store_n(&kino__rocm.kinds, request->kinds, __ATOMIC_RELAXED);
     __atomic_store_n(&kino__rocm.pending, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&kino__rocm.first_dispatch, UINT64_MAX, __ATOMIC_RELAXED);
@@ -190,9 +168,7 @@ static kino_status start(void *context, kino_error *err)
     if (!CHECK(get_timestamp, (&kino__rocm.start_time), err))
         return err->code;
     rocp_status status = kino__rocm.call.start_context(kino__rocm.context);
-    if (status == ROCP_CONTEXT_CONFLICT &&
-        kino__library_other("rocprofiler_configure", &kino__rocm, kino__rocm.library, other,
-                            sizeof other))
+    if (status == ROCP_CONTEXT_CONFLICT && kino__rocm_other(other, sizeof other))
         return kino__fail(err, KINO_UNAVAILABLE,
                           "rocprofiler_start_context failed: another tool is recording: %s", other);
     if (!kino__rocm_check("start_context", status, err))
@@ -216,13 +192,6 @@ static void stop(void *context)
         kino__rocm.host->problem(kino__rocm.host, "rocprofiler_stop_context failed");
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec time = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
 /* Kernels that were launched, have no record, and are not among those that were dropped. */
 static uint64_t missing(void)
 {
@@ -238,7 +207,7 @@ static rocp_status drain(uint64_t deadline_ns)
         rocp_status status = kino__rocm.call.flush_buffer(kino__rocm.buffer);
         bool is_done = status != ROCP_BUFFER_BUSY && missing() == 0;
         if (is_done || (status != ROCP_SUCCESS && status != ROCP_BUFFER_BUSY) ||
-            now_ns() + PAUSE_NS >= deadline_ns)
+            kino__backend_now() + PAUSE_NS >= deadline_ns)
             return status;
         (void)nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
     }
@@ -308,12 +277,6 @@ static void forked(void *context)
     kino__rocm.is_on = false;
 }
 
-static void describe(void *context, uint64_t id, const char *json)
-{
-    (void)context;
-    kino__details_put(id, json);
-}
-
 #define BIT(kind) KINO_DEVICE_BIT(KINO_DEVICE_##kind)
 /* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): its version comes late */
 static kino_device_backend backend = {
@@ -331,7 +294,7 @@ static kino_device_backend backend = {
     .forked = forked,
     .push = kino__rocm_push,
     .pop = kino__rocm_pop,
-    .describe = describe,
+    .describe = kino__backend_describe,
 };
 
 const kino_device_backend *kino__rocm_entry(const kino_device_host *host, kino_error *err);

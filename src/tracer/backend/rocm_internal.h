@@ -138,6 +138,8 @@ void kino__rocm_stop_fetching(void);
 #define KINO__ROCM_VARIABLE "KINO_ROCPROFILER_LIBRARY"
 /* Finds the library and its functions; false with the reason: KINO_NOT_FOUND when it is absent. */
 bool kino__rocm_open(kino_error *err);
+/* The file name of another tool of rocprofiler in the process; false: there is none. */
+bool kino__rocm_other(char *out, size_t size);
 /* HIP, if the process has it; to be closed. */
 void *kino__rocm_hip(void);
 /* Becomes a tool of rocprofiler, unless that is done. */

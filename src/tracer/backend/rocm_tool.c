@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "tracer/backend/backend.h"
 #include "tracer/backend/rocm_internal.h"
 #include "tracer/device_library.h"
 #include "tracer/tracer.h"
@@ -38,18 +39,17 @@ static struct {
 
 static bool find_functions(kino_error *err)
 {
-    rocp_functions *call = &kino__rocm.call;
-#define FIND(name, arguments)                                                                      \
-    if (!kino__library_find(kino__rocm.library, "rocprofiler_" #name, &call->name)) {              \
-        (void)kino__fail(err, KINO_UNAVAILABLE,                                                    \
-                         "this rocprofiler-sdk is not known: it has no rocprofiler_" #name);       \
-        return false;                                                                              \
-    }
-    ROCP_FUNCTION_MAP(FIND)
-#undef FIND
-    (void)kino__library_find(kino__rocm.library, "rocprofiler_get_status_string",
-                             &call->get_status_string);
-    return true;
+#define WANTED(name, arguments) {"rocprofiler_" #name, true, offsetof(rocp_functions, name)},
+    static const kino__backend_function list[] = {
+        ROCP_FUNCTION_MAP(WANTED) /* and what is only about comfort: */
+        {"rocprofiler_get_status_string", false, offsetof(rocp_functions, get_status_string)}};
+#undef WANTED
+    const char *missing =
+        kino__backend_find(kino__rocm.library, list, sizeof list / sizeof *list, &kino__rocm.call);
+    if (missing)
+        (void)kino__fail(err, KINO_UNAVAILABLE, "this rocprofiler-sdk is not known: it has no %s",
+                         missing);
+    return !missing;
 }
 
 static const char *status_text(rocp_status status)
@@ -67,6 +67,7 @@ bool kino__rocm_check(const char *function, rocp_status status, kino_error *err)
                      status_text(status), status);
     return false;
 }
+
 static bool check_version(kino_error *err)
 {
     uint32_t patch = 0;
@@ -82,11 +83,18 @@ static bool check_version(kino_error *err)
     return false;
 }
 
+typedef rocp_status (*name_of_kind)(uint32_t kind, const char **name, uint64_t *name_size);
+
 /* A number that means something else in this library would make rows of nonsense. */
-static bool check_kind(const char *wanted, const char *name, kino_error *err)
+static bool check_kind(name_of_kind ask, uint32_t kind, const char *wanted, uint32_t *known,
+                       kino_error *err)
 {
-    if (name && strcmp(name, wanted) == 0)
+    const char *name = NULL;
+    (void)ask(kind, &name, NULL);
+    if (name && strcmp(name, wanted) == 0) {
+        *known |= 1u << kind;
         return true;
+    }
     (void)kino__fail(err, KINO_UNAVAILABLE,
                      "rocprofiler-sdk %s is not known: the number of %s means %s there",
                      kino__rocm.version, wanted, name ? name : "nothing");
@@ -96,21 +104,14 @@ static bool check_kind(const char *wanted, const char *name, kino_error *err)
 static bool check_kinds(kino_error *err)
 {
     const rocp_functions *call = &kino__rocm.call;
-    const char *name = NULL;
     self.callbacks = self.buffers = 0;
 #define CALLBACK(kind, value, is_needed)                                                           \
-    name = NULL;                                                                                   \
-    (void)call->query_callback_tracing_kind_name(value, &name, NULL);                              \
-    if (check_kind(#kind, name, err))                                                              \
-        self.callbacks |= 1u << (value);                                                           \
-    else if (is_needed)                                                                            \
+    if (!check_kind(call->query_callback_tracing_kind_name, value, #kind, &self.callbacks, err) && \
+        (is_needed))                                                                               \
         return false;
 #define BUFFER(kind, value, is_needed)                                                             \
-    name = NULL;                                                                                   \
-    (void)call->query_buffer_tracing_kind_name(value, &name, NULL);                                \
-    if (check_kind(#kind, name, err))                                                              \
-        self.buffers |= 1u << (value);                                                             \
-    else if (is_needed)                                                                            \
+    if (!check_kind(call->query_buffer_tracing_kind_name, value, #kind, &self.buffers, err) &&     \
+        (is_needed))                                                                               \
         return false;
     ROCP_CALLBACK_KIND_MAP(CALLBACK)
     ROCP_BUFFER_KIND_MAP(BUFFER)
@@ -300,12 +301,16 @@ rocp_tool *kino__rocm_configure(uint32_t version, const char *text, uint32_t pri
 
 /* -- the linked way */
 
+bool kino__rocm_other(char *out, size_t size)
+{
+    return kino__library_other("rocprofiler_configure", &kino__rocm, kino__rocm.library, out, size);
+}
+
 /* rocprofiler has its tools already, and this is none of them. */
 static kino_status fail_locked(kino_error *err)
 {
     char name[128];
-    bool is_known = kino__library_other("rocprofiler_configure", &kino__rocm, kino__rocm.library,
-                                        name, sizeof name);
+    bool is_known = kino__rocm_other(name, sizeof name);
     return kino__fail(err, KINO_UNAVAILABLE,
                       "rocprofiler was set up before kino could join%s%s; use 'kino record', or "
                       "prepare the recording before the first use of ROCm",

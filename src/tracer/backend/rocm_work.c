@@ -110,7 +110,7 @@ static void lose_one(void)
     kino__rocm.host->lost(kino__rocm.host, 1);
 }
 
-/* Of this session? What ended earlier than it began has no length. */
+/* Is the record one of this session? What ended earlier than it began has no length. */
 static bool has_times(uint64_t start, uint64_t *end)
 {
     if (!start) {
@@ -120,6 +120,16 @@ static bool has_times(uint64_t start, uint64_t *end)
     if (*end < start)
         *end = start;
     return start >= kino__rocm.start_time;
+}
+
+/* Is there a row to be made of it? One of a device that is not known is lost. */
+static bool is_row(const kino__rocm_device *device, uint32_t kind, uint64_t start, uint64_t *end)
+{
+    if (!device) {
+        lose_one();
+        return false;
+    }
+    return has_times(start, end) && kino__rocm_wants(kind);
 }
 
 /* As Kineto has it: work begins a nanosecond later than rocprofiler says, so that it does not
@@ -179,9 +189,7 @@ static void take_dispatch(const rocp_dispatch *r)
     (void)kino__rocm_launch_of(r->correlation.internal, &launch);
     if (r->dispatch >= __atomic_load_n(&kino__rocm.first_dispatch, __ATOMIC_RELAXED))
         __atomic_fetch_sub(&kino__rocm.pending, 1, __ATOMIC_RELAXED);
-    if (!device)
-        lose_one();
-    if (!device || !has_times(r->start, &end) || !kino__rocm_wants(KINO_DEVICE_KERNEL))
+    if (!is_row(device, KINO_DEVICE_KERNEL, r->start, &end))
         return;
     work.kind = KINO_DEVICE_KERNEL;
     work.name = kino__rocm_kernel_name(r->kernel);
@@ -224,9 +232,7 @@ static void take_copy(const rocp_copy *r)
     if (!device)
         device = device_of(r->from.handle);
     (void)kino__rocm_launch_of(r->correlation.internal, &launch);
-    if (!device)
-        lose_one();
-    if (!device || !has_times(r->start, &end) || !kino__rocm_wants(KINO_DEVICE_MEMCPY))
+    if (!is_row(device, KINO_DEVICE_MEMCPY, r->start, &end))
         return;
     work.kind = KINO_DEVICE_MEMCPY;
     work.name = kino__rocm.host->name(kino__rocm.host, KINO_DEVICE_MEMCPY, kind.name);
@@ -299,9 +305,7 @@ static void take_scratch(const rocp_scratch *r)
     kino_device_activity cost = KINO_DEVICE_ACTIVITY_INIT;
     const kino__rocm_device *device = device_of(r->agent.handle);
     uint64_t end = r->end;
-    if (!device)
-        lose_one();
-    if (!device || !has_times(r->start, &end) || !kino__rocm_wants(KINO_DEVICE_OVERHEAD))
+    if (!is_row(device, KINO_DEVICE_OVERHEAD, r->start, &end))
         return;
     cost.kind = KINO_DEVICE_OVERHEAD;
     cost.name = host->name(host, KINO_DEVICE_OVERHEAD,

@@ -10,8 +10,8 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "tracer/backend/backend.h"
 #include "tracer/backend/xpu_internal.h"
-#include "tracer/device_details.h"
 #include "tracer/device_library.h"
 #include "tracer/device_ticker.h"
 
@@ -61,23 +61,16 @@ static struct {
 
 /* -- the library */
 
-/* Comfort, and what Kineto does without. */
-static bool is_optional(const char *name)
-{
-    return strcmp(name, "ptiViewSetTimestampCallback") == 0 ||
-           strcmp(name, "ptiViewGetTimestamp") == 0 || strcmp(name, "ptiResultTypeToString") == 0;
-}
-
 static bool find_functions(void *library, kino_error *err)
 {
-#define FIND(type, name, arguments)                                                                \
-    if (!kino__library_find(library, #name, &kino__xpu.pti.name) && !is_optional(#name)) {         \
-        (void)kino__fail(err, KINO_UNAVAILABLE, "this PTI is not known: it has no " #name);        \
-        return false;                                                                              \
-    }
-    PTI_FUNCTION_MAP(FIND)
-#undef FIND
-    return true;
+#define WANTED(type, name, is_needed, arguments) {#name, is_needed, offsetof(pti_functions, name)},
+    static const kino__backend_function list[] = {PTI_FUNCTION_MAP(WANTED)};
+#undef WANTED
+    const char *missing =
+        kino__backend_find(library, list, sizeof list / sizeof *list, &kino__xpu.pti);
+    if (missing)
+        (void)kino__fail(err, KINO_UNAVAILABLE, "this PTI is not known: it has no %s", missing);
+    return !missing;
 }
 
 static bool check_version(kino_error *err)
@@ -127,24 +120,12 @@ static void tell(const char *what, const kino_error *reason)
 
 /* -- the clock */
 
-static uint64_t clock_ns(clockid_t clock)
-{
-    struct timespec time = {0};
-    (void)clock_gettime(clock, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
-/* What PTI takes its times from. */
-static uint64_t timestamp(void)
-{
-    return clock_ns(CLOCK_MONOTONIC_RAW);
-}
-
 uint64_t kino__xpu_now(void)
 {
     if (kino__xpu.pti.ptiViewGetTimestamp)
         return kino__xpu.pti.ptiViewGetTimestamp();
-    return kino__xpu.clock == KINO_DEVICE_CLOCK_RAW ? timestamp() : clock_ns(CLOCK_REALTIME);
+    return kino__xpu.clock == KINO_DEVICE_CLOCK_RAW ? kino__backend_now()
+                                                    : kino__backend_clock_ns(CLOCK_REALTIME);
 }
 
 /* Ours, if PTI takes it and then really has it; else its own. One that does not even tell its own
@@ -154,10 +135,10 @@ static uint32_t choose_clock(void)
     const uint64_t second_ns = 1000000000;
     kino_error reason;
     bool is_taken = kino__xpu.pti.ptiViewSetTimestampCallback &&
-                    CHECK(ptiViewSetTimestampCallback, (timestamp), &reason);
+                    CHECK(ptiViewSetTimestampCallback, (kino__backend_now), &reason);
     if (!kino__xpu.pti.ptiViewGetTimestamp)
         return is_taken ? KINO_DEVICE_CLOCK_RAW : KINO_DEVICE_CLOCK_REAL;
-    uint64_t theirs = kino__xpu.pti.ptiViewGetTimestamp(), ours = timestamp();
+    uint64_t theirs = kino__xpu.pti.ptiViewGetTimestamp(), ours = kino__backend_now();
     bool is_same = theirs < ours + second_ns && ours < theirs + second_ns;
     return is_taken && is_same ? KINO_DEVICE_CLOCK_RAW : KINO_DEVICE_CLOCK_OWN;
 }
@@ -166,7 +147,8 @@ static uint32_t choose_clock(void)
 static int64_t trace_offset(void)
 {
     const int64_t unit_ns = 7889238 * (int64_t)1000000000;
-    int64_t real = (int64_t)clock_ns(CLOCK_REALTIME), raw = (int64_t)timestamp();
+    int64_t real = (int64_t)kino__backend_clock_ns(CLOCK_REALTIME);
+    int64_t raw = (int64_t)kino__backend_now();
     int64_t apart = kino__xpu.clock == KINO_DEVICE_CLOCK_RAW ? real - raw : 0;
     return apart - real / unit_ns * unit_ns;
 }
@@ -185,13 +167,9 @@ static kino_status probe(void *context, kino_error *err)
 /* PTI has one user at a time. */
 static void tell_others(void)
 {
-    const kino_device_host *host = kino__xpu.host;
-    char name[128], text[160];
-    if (!kino__library_user("libpti_view.so", &kino__xpu, name, sizeof name) ||
-        strpbrk(name, "\"\\"))
-        return;
-    (void)snprintf(text, sizeof text, "\"%s\"", name);
-    (void)!host->metadata(host, "xpupti_other_user", text, NULL);
+    char name[128];
+    if (kino__library_user("libpti_view.so", &kino__xpu, name, sizeof name))
+        kino__backend_tell_text(kino__xpu.host, "xpupti_other_user", name);
 }
 
 static kino_status prepare(void *context, const kino_device_request *request, kino_error *err)
@@ -199,7 +177,6 @@ static kino_status prepare(void *context, const kino_device_request *request, ki
     (void)context;
     const kino_device_host *host = kino__xpu.host;
     kino_error reason;
-    char text[64];
     if (self.is_over)
         return kino__fail(err, KINO_UNAVAILABLE, "this process was made by fork(), or is exiting");
     if (!kino__xpu_buffers_make())
@@ -210,8 +187,7 @@ static kino_status prepare(void *context, const kino_device_request *request, ki
         return err->code;
     if (!CHECK(ptiViewGPULocalAvailable, (), &reason))
         host->problem(host, reason.message);
-    (void)snprintf(text, sizeof text, "\"%s\"", kino__xpu.version);
-    (void)!host->metadata(host, "xpupti_version", text, NULL);
+    kino__backend_tell_text(host, "xpupti_version", kino__xpu.version);
     tell_others();
     return KINO_OK;
 }
@@ -310,7 +286,7 @@ static void drain(uint64_t deadline_ns)
             return;
         }
         kino__xpu_decode();
-        if (kino__xpu_missing() == 0 || timestamp() + PAUSE_NS >= deadline_ns)
+        if (kino__xpu_missing() == 0 || kino__backend_now() + PAUSE_NS >= deadline_ns)
             return;
         (void)nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
     }
@@ -369,12 +345,6 @@ static void pop(void *context, uint32_t kind)
             kind == KINO_DEVICE_ANNOTATION ? PTI_EXTERNAL_RANGE : PTI_EXTERNAL_OPERATOR, &id);
 }
 
-static void describe(void *context, uint64_t id, const char *json)
-{
-    (void)context;
-    kino__details_put(id, json);
-}
-
 #define BIT(kind) KINO_DEVICE_BIT(KINO_DEVICE_##kind)
 static const kino_device_backend backend = {
     .size = sizeof backend,
@@ -391,7 +361,7 @@ static const kino_device_backend backend = {
     .forked = forked,
     .push = push,
     .pop = pop,
-    .describe = describe,
+    .describe = kino__backend_describe,
 };
 
 const kino_device_backend *kino__xpu_entry(const kino_device_host *host, kino_error *err);

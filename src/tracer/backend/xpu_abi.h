@@ -14,7 +14,7 @@
 enum { PTI_MAJOR_MAX = 1, PTI_MINOR_MIN = 12 /* of major 0 */ };
 
 typedef int pti_result;
-enum { PTI_SUCCESS = 0, PTI_END_OF_BUFFER = 1 };
+enum { PTI_SUCCESS = 0 };
 
 /* Kinds of records. */
 enum {
@@ -55,6 +55,12 @@ typedef struct pti_kernel {
     uint64_t sycl_queue;
     uint32_t invocation;
 } pti_kernel;
+typedef struct pti_transfer { /* a part of the following three */
+    uint64_t operation;
+    uint32_t correlation, thread;
+    uint64_t appended, start, end, submitted;
+    uint64_t bytes;
+} pti_transfer;
 typedef struct pti_copy {
     uint32_t kind;
     uint32_t type, from, to;
@@ -62,10 +68,7 @@ typedef struct pti_copy {
     const char *name; /* of the call of Level Zero */
     char pci[PTI_PCI_BYTES];
     uint8_t uuid[PTI_UUID_BYTES];
-    uint64_t operation;
-    uint32_t correlation, thread;
-    uint64_t appended, start, end, submitted;
-    uint64_t bytes;
+    pti_transfer transfer;
     uint64_t sycl_queue;
 } pti_copy;
 typedef struct pti_copy_p2p {
@@ -75,10 +78,7 @@ typedef struct pti_copy_p2p {
     const char *name;
     char from_pci[PTI_PCI_BYTES], to_pci[PTI_PCI_BYTES];
     uint8_t from_uuid[PTI_UUID_BYTES], to_uuid[PTI_UUID_BYTES];
-    uint64_t operation;
-    uint32_t correlation, thread;
-    uint64_t appended, start, end, submitted;
-    uint64_t bytes;
+    pti_transfer transfer;
     uint64_t sycl_queue;
 } pti_copy_p2p;
 typedef struct pti_fill {
@@ -88,10 +88,7 @@ typedef struct pti_fill {
     const char *name;
     char pci[PTI_PCI_BYTES];
     uint8_t uuid[PTI_UUID_BYTES];
-    uint64_t operation;
-    uint32_t correlation, thread;
-    uint64_t appended, start, end, submitted;
-    uint64_t bytes;
+    pti_transfer transfer;
     uint64_t value;
     uint64_t sycl_queue;
 } pti_fill;
@@ -141,29 +138,31 @@ typedef void (*pti_requested)(unsigned char **buffer, size_t *size);
 typedef void (*pti_completed)(unsigned char *buffer, size_t size, size_t used);
 typedef uint64_t (*pti_timestamp)(void);
 
-/* FUNCTION(type, name, arguments). Those about times and ptiResultTypeToString may be missing. */
+/* FUNCTION(type, name, is needed, arguments). What is not is comfort, and Kineto does without. */
 #define PTI_FUNCTION_MAP(FUNCTION)                                                                 \
-    FUNCTION(const char *, ptiVersionString, (void))                                               \
-    FUNCTION(const char *, ptiResultTypeToString, (pti_result result))                             \
-    FUNCTION(pti_result, ptiViewSetCallbacks, (pti_requested requested, pti_completed completed))  \
-    FUNCTION(pti_result, ptiViewSetTimestampCallback, (pti_timestamp timestamp))                   \
-    FUNCTION(uint64_t, ptiViewGetTimestamp, (void))                                                \
-    FUNCTION(pti_result, ptiViewGPULocalAvailable, (void))                                         \
-    FUNCTION(pti_result, ptiViewEnable, (uint32_t kind))                                           \
-    FUNCTION(pti_result, ptiViewDisable, (uint32_t kind))                                          \
-    FUNCTION(pti_result, ptiFlushAllViews, (void))                                                 \
-    FUNCTION(pti_result, ptiViewGetNextRecord,                                                     \
+    FUNCTION(const char *, ptiVersionString, 1, (void))                                            \
+    FUNCTION(const char *, ptiResultTypeToString, 0, (pti_result result))                          \
+    FUNCTION(pti_result, ptiViewSetCallbacks, 1,                                                   \
+             (pti_requested requested, pti_completed completed))                                   \
+    FUNCTION(pti_result, ptiViewSetTimestampCallback, 0, (pti_timestamp timestamp))                \
+    FUNCTION(uint64_t, ptiViewGetTimestamp, 0, (void))                                             \
+    FUNCTION(pti_result, ptiViewGPULocalAvailable, 1, (void))                                      \
+    FUNCTION(pti_result, ptiViewEnable, 1, (uint32_t kind))                                        \
+    FUNCTION(pti_result, ptiViewDisable, 1, (uint32_t kind))                                       \
+    FUNCTION(pti_result, ptiFlushAllViews, 1, (void))                                              \
+    FUNCTION(pti_result, ptiViewGetNextRecord, 1,                                                  \
              (uint8_t * buffer, size_t used, pti_record * *record))                                \
-    FUNCTION(pti_result, ptiViewPushExternalCorrelationId, (uint32_t kind, uint64_t id))           \
-    FUNCTION(pti_result, ptiViewPopExternalCorrelationId, (uint32_t kind, uint64_t * id))          \
-    FUNCTION(pti_result, ptiViewGetApiIdName, (uint32_t group, uint32_t api, const char **name))   \
-    FUNCTION(pti_result, ptiViewEnableRuntimeApiClass,                                             \
+    FUNCTION(pti_result, ptiViewPushExternalCorrelationId, 1, (uint32_t kind, uint64_t id))        \
+    FUNCTION(pti_result, ptiViewPopExternalCorrelationId, 1, (uint32_t kind, uint64_t * id))       \
+    FUNCTION(pti_result, ptiViewGetApiIdName, 1,                                                   \
+             (uint32_t group, uint32_t api, const char **name))                                    \
+    FUNCTION(pti_result, ptiViewEnableRuntimeApiClass, 1,                                          \
              (uint32_t enable, uint32_t api_class, uint32_t group))                                \
-    FUNCTION(const char *, ptiViewMemcpyTypeToString, (uint32_t type))                             \
-    FUNCTION(const char *, ptiViewMemoryTypeToString, (uint32_t type))
+    FUNCTION(const char *, ptiViewMemcpyTypeToString, 1, (uint32_t type))                          \
+    FUNCTION(const char *, ptiViewMemoryTypeToString, 1, (uint32_t type))
 
 typedef struct pti_functions {
-#define PTI_FUNCTION_POINTER(type, name, arguments) type(*name) arguments;
+#define PTI_FUNCTION_POINTER(type, name, is_needed, arguments) type(*name) arguments;
     PTI_FUNCTION_MAP(PTI_FUNCTION_POINTER)
 #undef PTI_FUNCTION_POINTER
 } pti_functions;

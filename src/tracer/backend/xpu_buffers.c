@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "tracer/backend/backend.h"
 #include "tracer/backend/xpu_internal.h"
 
 enum {
@@ -50,12 +51,6 @@ static struct {
 
 /* -- memory */
 
-static void *map(size_t size)
-{
-    void *room = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return room == MAP_FAILED ? NULL : room;
-}
-
 static size_t size_of(uint32_t number)
 {
     return number < KINO__XPU_BUFFERS ? KINO__XPU_BUFFER_BYTES : SPARE_BYTES;
@@ -72,12 +67,12 @@ static unsigned char *buffer_at(uint32_t number)
 bool kino__xpu_buffers_make(void)
 {
     if (!self.memory)
-        self.memory =
-            map((size_t)KINO__XPU_BUFFERS * KINO__XPU_BUFFER_BYTES + (size_t)SPARES * SPARE_BYTES);
+        self.memory = kino__backend_map((size_t)KINO__XPU_BUFFERS * KINO__XPU_BUFFER_BYTES +
+                                        (size_t)SPARES * SPARE_BYTES);
     if (!decoder.relations)
-        decoder.relations = map(KINO__XPU_RELATIONS * sizeof *decoder.relations);
+        decoder.relations = kino__backend_map(KINO__XPU_RELATIONS * sizeof *decoder.relations);
     if (!ranges.names)
-        ranges.names = map(KINO__XPU_NAMES * sizeof *ranges.names);
+        ranges.names = kino__backend_map(KINO__XPU_NAMES * sizeof *ranges.names);
     return self.memory && decoder.relations && ranges.names;
 }
 

@@ -4,21 +4,21 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "tracer/backend/backend.h"
 #include "tracer/backend/xpu_internal.h"
-#include "tracer/device_library.h"
 
 enum { DRIVERS_MAX = 8, MEMORIES_MAX = 16, LIST_MAX = 64, VENDOR_INTEL = 0x8086 };
 
 static bool find_functions(void *library, kino_error *err)
 {
-#define FIND(name, arguments)                                                                      \
-    if (!kino__library_find(library, #name, &kino__xpu.ze.name)) {                                 \
-        (void)kino__fail(err, KINO_UNAVAILABLE, "this Level Zero has no " #name);                  \
-        return false;                                                                              \
-    }
-    ZE_FUNCTION_MAP(FIND)
-#undef FIND
-    return true;
+#define WANTED(name, arguments) {#name, true, offsetof(ze_functions, name)},
+    static const kino__backend_function list[] = {ZE_FUNCTION_MAP(WANTED)};
+#undef WANTED
+    const char *missing =
+        kino__backend_find(library, list, sizeof list / sizeof *list, &kino__xpu.ze);
+    if (missing)
+        (void)kino__fail(err, KINO_UNAVAILABLE, "this Level Zero has no %s", missing);
+    return !missing;
 }
 
 static int64_t memory_of(void *device)

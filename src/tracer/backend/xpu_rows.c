@@ -15,8 +15,11 @@
 enum { ARGS_MAX = 20, TEXTS_MAX = 12, TEXT_BYTES = 32, NAME_BYTES = 256 };
 static const uint64_t hour_ns = UINT64_C(3600) * 1000000000;
 
-/* A row that is being made. */
+/* A row that is being made, of a record. */
 typedef struct row {
+    const kino__xpu_relation *relation; /* NULL: not known */
+    bool is_odd;                        /* the record is not what it should be: no row */
+    bool is_work;                       /* a row of a device */
     kino_device_activity activity;
     kino_device_arg args[ARGS_MAX];
     char texts[TEXTS_MAX][TEXT_BYTES];
@@ -70,29 +73,40 @@ static void add_times(row *r, kino__xpu_key key, kino__xpu_key relative, uint64_
 
 /* -- what all have in common */
 
-/* False: not a record of the known layout. *is_ours: it began in this session. */
-static bool has_times(uint64_t start, uint64_t *end, bool *is_ours)
+/* Are they those of a record of the known layout? */
+static bool are_plausible(uint64_t start, uint64_t end)
 {
     uint64_t now = kino__xpu_now(), apart = start > now ? start - now : now - start;
-    if (!start || apart > hour_ns || (*end > start ? *end - start : start - *end) > hour_ns)
-        return false;
-    if (*end < start)
-        *end = start;
-    *is_ours = start >= kino__xpu.start_time;
-    return true;
+    return start && apart <= hour_ns && (end > start ? end - start : start - end) <= hour_ns;
 }
 
-static void begin_row(row *r, uint32_t kind, const char *name, uint64_t start, uint64_t end)
+/* False: there is no row to be made. The record is odd, of no session, or nobody wants it. */
+static bool begin_row(row *r, uint32_t kind, uint64_t start, uint64_t end)
 {
-    const kino_device_host *host = kino__xpu.host;
+    r->is_odd = r->is_odd || !are_plausible(start, end);
+    if (r->is_odd || start < kino__xpu.start_time || !kino__xpu_wants(kind))
+        return false;
     r->activity = (kino_device_activity)KINO_DEVICE_ACTIVITY_INIT;
     r->activity.kind = kind;
-    r->activity.name = host->name(host, kind, name ? name : "unknown");
     r->activity.start = start;
-    r->activity.end = end;
+    r->activity.end = end < start ? start : end;
     r->activity.args = r->args;
     r->activity.flags = KINO_DEVICE_ARGS_WHOLE;
     r->text_count = 0;
+    return true;
+}
+
+static void name_row(row *r, const char *name)
+{
+    const kino_device_host *host = kino__xpu.host;
+    r->activity.name = host->name(host, r->activity.kind, name ? name : "unknown");
+}
+
+static void add_correlation(row *r, uint32_t correlation)
+{
+    r->activity.correlation = correlation;
+    r->activity.external = r->relation ? r->relation->operator_id : 0;
+    add_int(r, KINO__XPU_CORRELATION, correlation);
 }
 
 /* A row of the host; times are on the clock of all devices. */
@@ -117,14 +131,18 @@ typedef struct place {
     const void *queue, *context;
 } place;
 
-static void place_on_device(row *r, const place *at, uint32_t correlation,
-                            const kino__xpu_relation *relation)
+/* The same as begin_row, of a device that must be there. */
+static bool begin_work(row *r, uint32_t kind, const place *at, uint64_t start, uint64_t end)
 {
-    r->activity.device = kino__xpu_device_of(at->uuid)->number;
+    const kino__xpu_device *device = kino__xpu_device_of(at->uuid);
+    r->is_odd = !device;
+    if (!begin_row(r, kind, start, end))
+        return false;
+    r->is_work = true;
+    r->activity.device = device->number;
     r->activity.flags |= KINO_DEVICE_ROW_CAPITAL;
     r->activity.stream = at->sycl_queue == PTI_NO_QUEUE ? 0 : (uint32_t)at->sycl_queue;
-    r->activity.correlation = correlation;
-    r->activity.external = relation ? relation->operator_id : 0;
+    return true;
 }
 
 static void add_place(row *r, const place *at)
@@ -135,19 +153,13 @@ static void add_place(row *r, const place *at)
     add_handle(r, KINO__XPU_L0_QUEUE, at->queue);
 }
 
-static bool take_kernel(const pti_kernel *k, const kino__xpu_relation *relation, row *r)
+static void take_kernel(const pti_kernel *k, row *r)
 {
     const place at = {k->uuid, k->sycl_queue, k->queue, k->context};
-    uint64_t end = k->end;
-    bool is_ours = false;
-    r->activity.kind = 0;
-    if (!kino__xpu_device_of(k->uuid) || !has_times(k->start, &end, &is_ours))
-        return false;
-    if (!is_ours || !kino__xpu_wants(KINO_DEVICE_KERNEL))
-        return true;
-    begin_row(r, KINO_DEVICE_KERNEL, k->name, k->start, end);
-    place_on_device(r, &at, k->correlation, relation);
-    add_int(r, KINO__XPU_CORRELATION, k->correlation);
+    if (!begin_work(r, KINO_DEVICE_KERNEL, &at, k->start, k->end))
+        return;
+    name_row(r, k->name);
+    add_correlation(r, k->correlation);
     add_times(r, KINO__XPU_APPENDED, KINO__XPU_APPENDED_REL, k->appended);
     add_times(r, KINO__XPU_SUBMITTED, KINO__XPU_SUBMITTED_REL, k->submitted);
     add_times(r, KINO__XPU_TASK, KINO__XPU_TASK_REL, k->task_begin);
@@ -165,41 +177,27 @@ static bool take_kernel(const pti_kernel *k, const kino__xpu_relation *relation,
         r->args[r->activity.arg_count++] =
             (kino_device_arg){0, KINO_DEVICE_ARG_OBJECT, {.text = details}};
     hand_over(r);
-    return true;
 }
 
-/* Copies and fills. */
-typedef struct transfer {
-    uint32_t kind, correlation;
-    place at;
-    const char *call;
-    uint64_t appended, start, end, submitted, operation, bytes;
-} transfer;
-
-static bool take_transfer(const transfer *t, const char *name, const kino__xpu_relation *relation,
-                          row *r)
+/* Copies and fills; `call` is the one of Level Zero. */
+static void take_transfer(row *r, uint32_t kind, const char *name, const char *call,
+                          const place *at, const pti_transfer *t)
 {
-    uint64_t end = t->end;
-    bool is_ours = false;
-    r->activity.kind = 0;
-    if (!kino__xpu_device_of(t->at.uuid) || !has_times(t->start, &end, &is_ours))
-        return false;
-    if (!is_ours || !kino__xpu_wants(t->kind))
-        return true;
-    begin_row(r, t->kind, name, t->start, end);
-    place_on_device(r, &t->at, t->correlation, relation);
-    add_int(r, KINO__XPU_CORRELATION, t->correlation);
+    if (!begin_work(r, kind, at, t->start, t->end))
+        return;
+    uint64_t length = r->activity.end - r->activity.start;
+    name_row(r, name);
+    add_correlation(r, t->correlation);
     add_times(r, KINO__XPU_APPENDED, KINO__XPU_APPENDED_REL, t->appended);
     add_times(r, KINO__XPU_SUBMITTED, KINO__XPU_SUBMITTED_REL, t->submitted);
-    add_place(r, &t->at);
-    if (t->call)
-        add_text(r, KINO__XPU_L0_CALL, t->call);
+    add_place(r, at);
+    if (call)
+        add_text(r, KINO__XPU_L0_CALL, call);
     add_int(r, KINO__XPU_OPERATION, t->operation);
     add_int(r, KINO__XPU_BYTES, t->bytes);
-    if (end > t->start)
-        add_double(r, KINO__XPU_BANDWIDTH, (double)t->bytes / (double)(end - t->start));
+    if (length)
+        add_double(r, KINO__XPU_BANDWIDTH, (double)t->bytes / (double)length);
     hand_over(r);
-    return true;
 }
 
 static const char *memory_text(uint32_t type)
@@ -215,57 +213,30 @@ static void name_copy(char name[NAME_BYTES], uint32_t type, uint32_t from, uint3
                    memory_text(from), memory_text(to));
 }
 
-static bool take_copy(const pti_copy *c, const kino__xpu_relation *relation, row *r)
+static void take_copy(const pti_copy *c, row *r)
 {
+    const place at = {c->uuid, c->sycl_queue, c->queue, c->context};
     char name[NAME_BYTES];
-    const transfer t = {.kind = KINO_DEVICE_MEMCPY,
-                        .correlation = c->correlation,
-                        .at = {c->uuid, c->sycl_queue, c->queue, c->context},
-                        .call = c->name,
-                        .appended = c->appended,
-                        .start = c->start,
-                        .end = c->end,
-                        .submitted = c->submitted,
-                        .operation = c->operation,
-                        .bytes = c->bytes};
     name_copy(name, c->type, c->from, c->to);
-    return take_transfer(&t, name, relation, r);
+    take_transfer(r, KINO_DEVICE_MEMCPY, name, c->name, &at, &c->transfer);
 }
 
 /* On the device that it comes from. */
-static bool take_copy_p2p(const pti_copy_p2p *c, const kino__xpu_relation *relation, row *r)
+static void take_copy_p2p(const pti_copy_p2p *c, row *r)
 {
+    const place at = {c->from_uuid, c->sycl_queue, c->queue, c->context};
     char name[NAME_BYTES];
-    const transfer t = {.kind = KINO_DEVICE_MEMCPY,
-                        .correlation = c->correlation,
-                        .at = {c->from_uuid, c->sycl_queue, c->queue, c->context},
-                        .call = c->name,
-                        .appended = c->appended,
-                        .start = c->start,
-                        .end = c->end,
-                        .submitted = c->submitted,
-                        .operation = c->operation,
-                        .bytes = c->bytes};
     name_copy(name, c->type, c->from, c->to);
-    return take_transfer(&t, name, relation, r);
+    take_transfer(r, KINO_DEVICE_MEMCPY, name, c->name, &at, &c->transfer);
 }
 
-static bool take_fill(const pti_fill *f, const kino__xpu_relation *relation, row *r)
+static void take_fill(const pti_fill *f, row *r)
 {
+    const place at = {f->uuid, f->sycl_queue, f->queue, f->context};
     char name[NAME_BYTES];
-    const transfer t = {.kind = KINO_DEVICE_MEMSET,
-                        .correlation = f->correlation,
-                        .at = {f->uuid, f->sycl_queue, f->queue, f->context},
-                        .call = f->name,
-                        .appended = f->appended,
-                        .start = f->start,
-                        .end = f->end,
-                        .submitted = f->submitted,
-                        .operation = f->operation,
-                        .bytes = f->bytes};
     (void)snprintf(name, sizeof name, "Memset (%" PRIu64 " -> %s)", f->value,
                    memory_text(f->memory));
-    return take_transfer(&t, name, relation, r);
+    take_transfer(r, KINO_DEVICE_MEMSET, name, f->name, &at, &f->transfer);
 }
 
 /* -- the host's side */
@@ -278,43 +249,30 @@ static const char *api_name(uint32_t group, uint32_t api)
     return name;
 }
 
-static bool take_call(const pti_api *a, const kino__xpu_relation *relation, row *r)
+static void take_call(const pti_api *a, row *r)
 {
     uint32_t kind = a->kind == PTI_RUNTIME_API ? KINO_DEVICE_XPU_RUNTIME : KINO_DEVICE_XPU_DRIVER;
-    uint64_t end = a->end;
-    bool is_ours = false;
-    if (!has_times(a->start, &end, &is_ours))
-        return false;
-    if (!is_ours || !kino__xpu_wants(kind))
-        return true;
-    begin_row(r, kind, api_name(a->group, a->api), a->start, end);
+    if (!begin_row(r, kind, a->start, a->end))
+        return;
+    name_row(r, api_name(a->group, a->api));
     /* as Kineto has it: at calls of the driver an arrow ends that comes from nowhere */
     place_on_host(r, a->thread, kind == KINO_DEVICE_XPU_DRIVER ? KINO_DEVICE_FLOW_END : 0);
-    r->activity.correlation = a->correlation;
-    r->activity.external = relation ? relation->operator_id : 0;
-    add_int(r, KINO__XPU_CORRELATION, a->correlation);
+    add_correlation(r, a->correlation);
     hand_over(r);
-    return true;
 }
 
-static bool take_synchronization(const pti_synchronization *s, const kino__xpu_relation *relation,
-                                 row *r)
+static void take_synchronization(const pti_synchronization *s, row *r)
 {
     static const char *const types[] = {
         "UNKNOWN",    "GPU_BARRIER_EXECUTION", "GPU_BARRIER_MEMORY", "HOST_FENCE",
         "HOST_EVENT", "HOST_COMMAND_LIST",     "HOST_COMMAND_QUEUE"};
-    uint64_t end = s->end;
-    bool is_ours = false;
-    if (!has_times(s->start, &end, &is_ours))
-        return false;
-    if (!is_ours || !kino__xpu_wants(KINO_DEVICE_XPU_SYNC))
-        return true;
-    begin_row(r, KINO_DEVICE_XPU_SYNC, api_name(s->group, s->api), s->start, end);
+    if (!begin_row(r, KINO_DEVICE_XPU_SYNC, s->start, s->end))
+        return;
+    name_row(r, api_name(s->group, s->api));
     place_on_host(r, s->thread, KINO_DEVICE_NO_FLOW | KINO_DEVICE_ROW_OVERHEAD);
-    r->activity.correlation = s->correlation;
-    r->activity.external =
-        relation && relation->operator_id ? relation->operator_id : s->correlation;
-    add_int(r, KINO__XPU_CORRELATION, s->correlation);
+    add_correlation(r, s->correlation);
+    if (!r->activity.external)
+        r->activity.external = s->correlation;
     add_text(r, KINO__XPU_TYPE, types[s->type < sizeof types / sizeof *types ? s->type : 0]);
     add_handle(r, KINO__XPU_CONTEXT_HANDLE, s->context);
     add_handle(r, KINO__XPU_QUEUE_HANDLE, s->queue);
@@ -322,50 +280,39 @@ static bool take_synchronization(const pti_synchronization *s, const kino__xpu_r
     add_int(r, KINO__XPU_WAIT_EVENTS, s->wait_events);
     add_int(r, KINO__XPU_RESULT, s->result);
     hand_over(r);
-    return true;
 }
 
-static bool take_overhead(const pti_overhead *o, row *r)
+static void take_overhead(const pti_overhead *o, row *r)
 {
     static const char *const kinds[] = {"Unknown",      "Unknown", "Resource",
                                         "Buffer Flush", "Driver",  "Instrumentation"};
-    uint64_t end = o->end;
-    bool is_ours = false;
-    if (!has_times(o->start, &end, &is_ours))
-        return false;
-    if (!is_ours || !kino__xpu_wants(KINO_DEVICE_OVERHEAD))
-        return true;
-    begin_row(r, KINO_DEVICE_OVERHEAD,
-              kinds[o->overhead_kind < sizeof kinds / sizeof *kinds ? o->overhead_kind : 0],
-              o->start, end);
+    if (!begin_row(r, KINO_DEVICE_OVERHEAD, o->start, o->end))
+        return;
+    uint64_t length = r->activity.end - r->activity.start;
+    name_row(r, kinds[o->overhead_kind < sizeof kinds / sizeof *kinds ? o->overhead_kind : 0]);
     place_on_host(r, o->thread, KINO_DEVICE_ROW_OVERHEAD);
     add_int(r, KINO__XPU_COST, o->cost);
-    if (end > o->start) {
+    if (length) {
         char *text = r->texts[r->text_count++];
-        (void)snprintf(text, TEXT_BYTES, "%" PRIu64 "%%", o->cost * 100 / (end - o->start));
+        (void)snprintf(text, TEXT_BYTES, "%" PRIu64 "%%", o->cost * 100 / length);
         add_text(r, KINO__XPU_OCCUPANCY, text);
     }
     add_int(r, KINO__XPU_COUNT, o->count);
     hand_over(r);
-    return true;
 }
 
 /* The layout of this one is less certain than the others'; that the process is this one says it. */
-static bool take_communication(const pti_communication *c, row *r)
+static void take_communication(const pti_communication *c, row *r)
 {
     char name[NAME_BYTES];
-    uint64_t end = c->end;
-    bool is_ours = false;
-    if (c->process != (uint32_t)getpid() || !has_times(c->start, &end, &is_ours) || !c->name)
-        return false;
-    if (!is_ours || !kino__xpu_wants(KINO_DEVICE_COLLECTIVE))
-        return true;
+    r->is_odd = c->process != (uint32_t)getpid() || !c->name;
+    if (!begin_row(r, KINO_DEVICE_COLLECTIVE, c->start, c->end))
+        return;
     (void)snprintf(name, sizeof name, "xccl::%s", c->name);
-    begin_row(r, KINO_DEVICE_COLLECTIVE, name, c->start, end);
+    name_row(r, name);
     place_on_host(r, c->thread, 0);
     add_int(r, KINO__XPU_COMMUNICATOR, c->communicator);
     hand_over(r);
-    return true;
 }
 
 /* -- all of them */
@@ -377,11 +324,11 @@ uint32_t kino__xpu_correlation(const pti_record *record)
     case PTI_KERNEL:
         return ((const pti_kernel *)at)->correlation;
     case PTI_COPY:
-        return ((const pti_copy *)at)->correlation;
+        return ((const pti_copy *)at)->transfer.correlation;
     case PTI_COPY_P2P:
-        return ((const pti_copy_p2p *)at)->correlation;
+        return ((const pti_copy_p2p *)at)->transfer.correlation;
     case PTI_FILL:
-        return ((const pti_fill *)at)->correlation;
+        return ((const pti_fill *)at)->transfer.correlation;
     case PTI_RUNTIME_API:
     case PTI_DRIVER_API:
         return ((const pti_api *)at)->correlation;
@@ -392,41 +339,51 @@ uint32_t kino__xpu_correlation(const pti_record *record)
     }
 }
 
-bool kino__xpu_row(const pti_record *record, const kino__xpu_relation *relation,
-                   kino__follow_range range, kino__follow_rows *rows)
+static void take(const pti_record *record, row *r)
 {
     const void *at = record;
-    bool is_known = true;
-    row r;
-    r.activity.kind = 0;
     switch (record->kind) {
     case PTI_KERNEL:
-        is_known = take_kernel(at, relation, &r);
+        take_kernel(at, r);
         break;
     case PTI_COPY:
-        is_known = take_copy(at, relation, &r);
+        take_copy(at, r);
         break;
     case PTI_COPY_P2P:
-        is_known = take_copy_p2p(at, relation, &r);
+        take_copy_p2p(at, r);
         break;
     case PTI_FILL:
-        is_known = take_fill(at, relation, &r);
+        take_fill(at, r);
         break;
     case PTI_RUNTIME_API:
     case PTI_DRIVER_API:
-        return take_call(at, relation, &r);
+        take_call(at, r);
+        break;
     case PTI_SYNCHRONIZATION:
-        return take_synchronization(at, relation, &r);
+        take_synchronization(at, r);
+        break;
     case PTI_OVERHEAD:
-        return take_overhead(at, &r);
+        take_overhead(at, r);
+        break;
     case PTI_COMMUNICATION:
-        return take_communication(at, &r);
+        take_communication(at, r);
+        break;
     case PTI_EXTERNAL:
-        return true;
+        break;
     default:
-        return false;
+        r->is_odd = true;
+        break;
     }
-    if (r.activity.kind && range.id && kino__xpu_wants(KINO_DEVICE_GPU_ANNOTATION))
+}
+
+bool kino__xpu_row(const pti_record *record, const kino__xpu_relation *relation,
+                   kino__follow_range range, kino__follow_rows *rows)
+{
+    row r;
+    r.relation = relation;
+    r.is_odd = r.is_work = false;
+    take(record, &r);
+    if (r.is_work && range.id && kino__xpu_wants(KINO_DEVICE_GPU_ANNOTATION))
         kino__follow_work(rows, kino__xpu.host, range, &r.activity);
-    return is_known;
+    return !r.is_odd;
 }

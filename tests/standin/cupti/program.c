@@ -1,6 +1,6 @@
 /* program.c - a program that records itself with libkino while the stand-in plays CUDA.
  *
- *   program SCENARIO OUT.json      "OUT.json" may also be "-": nothing is saved
+ *   program SCENARIO OUT.json [COUNT]      "OUT.json" may also be "-": nothing is saved
  *
  * Prints one line of JSON: what the expectations need to know. Times of records are offsets from
  * `base`, the first instant of the recording that is used. */
@@ -18,6 +18,7 @@
 #include <kino/kino.h>
 #include <kino/record_function.h>
 
+#include "../common/functions.h"
 #include "records.h"
 
 enum { RUNTIME = 2, DRIVER = 1 };
@@ -27,6 +28,7 @@ int cuInit(unsigned flags); /* the driver's; devices are known behind it */
 
 static uint64_t base;
 static kino_mode mode = KINO_MODE_CAPTURE;
+static unsigned flood_count = 1000;
 
 static void play(record r)
 {
@@ -80,14 +82,9 @@ static void end(const char *path)
 static void play_all(void)
 {
     kino_record_function annotation, operator_;
-    kino_record_details details = KINO_RECORD_DETAILS_INIT;
     kino_record_spans_enable(true);
-    details.name = "step";
-    if (kino_record_open(&annotation, KINO_SCOPE_USER))
-        kino_record_start(&annotation, &details);
-    details.name = "aten::mm";
-    if (kino_record_open(&operator_, KINO_SCOPE_FUNCTION))
-        kino_record_start(&operator_, &details);
+    begin_function(&annotation, KINO_SCOPE_USER, "step");
+    begin_function(&operator_, KINO_SCOPE_FUNCTION, "aten::mm");
     call(211, 10000, 14100, 90);
     play(make_kernel("_Z4gemmiPf", base + 24500, base + 30500, 0, 7, 90));
     kino_record_end(&operator_);
@@ -123,17 +120,10 @@ static void play_all(void)
     play(make(60));                                             /* a kind that nobody knows */
 }
 
-static kino_record_value with_key(const char *key, kino_record_value value)
-{
-    value.key = key;
-    return value;
-}
-
 /* An operator of a collective, and its kernel. Keys are not in the order of the trace. */
 static void play_collective(void)
 {
     static const int64_t ranks[] = {0, 1};
-    kino_record_spans_options options = KINO_RECORD_SPANS_INIT;
     const kino_record_value inputs[] = {
         with_key("Seq", kino_value_int(41)),
         with_key("dtype", kino_value_text("Float")),
@@ -147,15 +137,8 @@ static void play_collective(void)
         with_key("Rank", kino_value_int(1)), /* stays with the operator */
     };
     kino_record_function operator_;
-    kino_record_details details = KINO_RECORD_DETAILS_INIT;
-    options.with_inputs = true;
-    kino_record_spans_set(&options, NULL);
     kino_record_spans_enable(true);
-    details.name = "record_param_comms";
-    details.inputs = inputs;
-    details.input_count = sizeof inputs / sizeof *inputs;
-    if (kino_record_open(&operator_, KINO_SCOPE_FUNCTION))
-        kino_record_start(&operator_, &details);
+    begin_collective(&operator_, inputs, sizeof inputs / sizeof *inputs);
     call(211, 10000, 11000, 5);
     play(make_kernel("ncclDevKernel", base + 12000, base + 13000, 0, 7, 5));
     kino_record_end(&operator_);
@@ -202,9 +185,9 @@ static void play_edges(void)
 }
 
 /* More than all buffers hold. */
-static void play_flood(unsigned count)
+static void play_flood(void)
 {
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < flood_count; i++)
         play(make_kernel("_Z5floodv", base + i, base + i + 1, 0, 7, i + 1));
 }
 
@@ -218,11 +201,8 @@ static void *launch_all(void *first)
     for (uintptr_t i = (uintptr_t)first; i < (uintptr_t)first + LAUNCHES; i++) {
         const struct timespec pause = {0, 4000000};
         kino_record_function operator_;
-        kino_record_details details = KINO_RECORD_DETAILS_INIT;
         snprintf(names[i], sizeof names[i], "op %u", (unsigned)i);
-        details.name = names[i];
-        if (kino_record_open(&operator_, KINO_SCOPE_FUNCTION))
-            kino_record_start(&operator_, &details);
+        begin_function(&operator_, KINO_SCOPE_FUNCTION, names[i]);
         uint64_t now = standin_now();
         standin_call(RUNTIME, 211, now, now + 10, (uint32_t)i);
         play(make_kernel("_Z4workv", now + 20, now + 30, 0, 7, (uint32_t)i));
@@ -252,6 +232,11 @@ static void play_markers(void)
     play(make_marker(4, base + 3000, 2, thread, NULL));
     play(make_marker(4, base + 4000, 1, thread, NULL));
     play(make_marker(4, base + 4100, 3, thread, NULL)); /* was never begun */
+}
+
+static void play_counted(void)
+{
+    play(make_kernel("counted", base + 10, base + 20, 0, 7, 1));
 }
 
 /* Two sessions; between them CUPTI is left, by the next call. */
@@ -347,13 +332,13 @@ static void play_exit(const char *path)
 }
 
 /* A program that knows nothing of kino; somebody else records it. */
-static int play_plain(void)
+static void play_plain(const char *path)
 {
-    cuInit(0);
+    (void)path;
     base = standin_now() + 1000;
     play_graph();
     wait_until(2000000);
-    return 7;
+    exit(7);
 }
 
 static void print_state(void)
@@ -368,57 +353,58 @@ static void print_state(void)
            state.error, standin_buffers_held());
 }
 
+/* Scenarios that are played within one recording, which takes so long from `base` on. */
+static const struct {
+    const char *name;
+    void (*play)(void);
+    uint64_t until;
+} recorded[] = {
+    {"all", play_all, 2000000},
+    {"graph", play_graph, 2000000},
+    {"late", play_graph, 2000000}, /* CUDA is initialised while it is recorded */
+    {"disorder", play_disorder, 2000000},
+    {"edges", play_edges, 2000000},
+    {"flood", play_flood, 2000000},
+    {"markers", play_markers, 2000000},
+    {"collective", play_collective, 2000000},
+    {"threads", play_threads, 2000000},
+    {"counters", play_counted, 12000000},
+};
+/* And those that record, or do not, themselves. */
+static const struct {
+    const char *name;
+    void (*play)(const char *path);
+} others[] = {{"twice", play_twice},
+              {"dump", play_dump},
+              {"exit", play_exit},
+              {"fork", play_fork},
+              {"plain", play_plain}};
+
 int main(int argc, char **argv)
 {
     if (argc < 3)
         return 2;
     const char *what = argv[1], *path = argv[2];
     bool is_late = strcmp(what, "late") == 0;
-    if (strcmp(what, "plain") == 0)
-        return play_plain();
+    if (argc > 3)
+        flood_count = (unsigned)strtoul(argv[3], NULL, 10);
     if (!is_late)
         cuInit(0);
-    if (strcmp(what, "twice") == 0) {
-        play_twice(path);
-        return 0;
-    }
-    if (strcmp(what, "dump") == 0) {
-        play_dump(path);
-        return 0;
-    }
-    if (strcmp(what, "exit") == 0)
-        play_exit(path);
-    if (strcmp(what, "fork") == 0) {
-        play_fork(path);
-        return 0;
-    }
-    begin();
-    if (is_late) /* CUDA is initialised while it is recorded */
-        cuInit(0);
-    if (strcmp(what, "all") == 0)
-        play_all();
-    else if (is_late)
-        play_graph();
-    else if (strcmp(what, "graph") == 0)
-        play_graph();
-    else if (strcmp(what, "disorder") == 0)
-        play_disorder();
-    else if (strcmp(what, "edges") == 0)
-        play_edges();
-    else if (strcmp(what, "flood") == 0)
-        play_flood(argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 1000);
-    else if (strcmp(what, "markers") == 0)
-        play_markers();
-    else if (strcmp(what, "collective") == 0)
-        play_collective();
-    else if (strcmp(what, "threads") == 0)
-        play_threads();
-    else if (strcmp(what, "counters") == 0)
-        play(make_kernel("counted", base + 10, base + 20, 0, 7, 1));
-    else
-        return 2;
-    wait_until(strcmp(what, "counters") == 0 ? 12000000 : 2000000);
-    end(path);
-    print_state();
-    return 0;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(others[i].name, what) == 0) {
+            others[i].play(path);
+            return 0;
+        }
+    for (size_t i = 0; i < sizeof recorded / sizeof *recorded; i++)
+        if (strcmp(recorded[i].name, what) == 0) {
+            begin();
+            if (is_late)
+                cuInit(0);
+            recorded[i].play();
+            wait_until(recorded[i].until);
+            end(path);
+            print_state();
+            return 0;
+        }
+    return 2;
 }

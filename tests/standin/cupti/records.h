@@ -66,6 +66,26 @@ static inline record make_node(const char *name, uint64_t start, uint64_t end, u
     return r;
 }
 
+/* What copies and fills begin with: on device 0, in context 1, on stream 7. */
+static inline void put_transfer(record *r, uint64_t bytes, uint64_t start, uint64_t end)
+{
+    put(r, 8, bytes, 8);
+    put(r, 16, start, 8);
+    put(r, 24, end, 8);
+    put(r, 32, 0, 4);
+    put(r, 36, 1, 4);
+    put(r, 40, 7, 4);
+}
+
+/* What they end with: in no graph. */
+static inline void put_channel(record *r, size_t offset, uint32_t channel)
+{
+    put(r, offset, 0, 8); /* graph node, graph */
+    put(r, offset + 8, 0, 4);
+    put(r, offset + 12, channel, 4);
+    put(r, offset + 16, 2, 4); /* its type */
+}
+
 static inline record make_memcpy(uint8_t kind, uint8_t from, uint8_t to, uint64_t bytes,
                                  uint64_t start, uint64_t end, uint32_t correlation)
 {
@@ -73,17 +93,9 @@ static inline record make_memcpy(uint8_t kind, uint8_t from, uint8_t to, uint64_
     put(&r, 4, kind, 1);
     put(&r, 5, from, 1);
     put(&r, 6, to, 1);
-    put(&r, 8, bytes, 8);
-    put(&r, 16, start, 8);
-    put(&r, 24, end, 8);
-    put(&r, 32, 0, 4); /* device, context, stream */
-    put(&r, 36, 1, 4);
-    put(&r, 40, 7, 4);
+    put_transfer(&r, bytes, start, end);
     put(&r, 44, correlation, 4);
-    put(&r, 64, 0, 8);
-    put(&r, 72, 0, 4);
-    put(&r, 76, 12, 4);
-    put(&r, 80, 2, 4);
+    put_channel(&r, 64, 12);
     return r;
 }
 
@@ -94,21 +106,13 @@ static inline record make_peer(uint64_t bytes, uint64_t start, uint64_t end, uin
     put(&r, 4, 10, 1);
     put(&r, 5, 3, 1);
     put(&r, 6, 3, 1);
-    put(&r, 8, bytes, 8);
-    put(&r, 16, start, 8);
-    put(&r, 24, end, 8);
-    put(&r, 32, 0, 4);
-    put(&r, 36, 1, 4);
-    put(&r, 40, 7, 4);
+    put_transfer(&r, bytes, start, end);
     put(&r, 44, 0, 4); /* source */
     put(&r, 48, 1, 4);
     put(&r, 52, 1, 4); /* target */
     put(&r, 56, 2, 4);
     put(&r, 60, correlation, 4);
-    put(&r, 72, 0, 8);
-    put(&r, 80, 0, 4);
-    put(&r, 84, 13, 4);
-    put(&r, 88, 2, 4);
+    put_channel(&r, 72, 13);
     return r;
 }
 
@@ -117,18 +121,10 @@ static inline record make_memset(uint64_t bytes, uint64_t start, uint64_t end, u
 {
     record r = make(2);
     put(&r, 4, 255, 4);
-    put(&r, 8, bytes, 8);
-    put(&r, 16, start, 8);
-    put(&r, 24, end, 8);
-    put(&r, 32, 0, 4);
-    put(&r, 36, 1, 4);
-    put(&r, 40, 7, 4);
+    put_transfer(&r, bytes, start, end);
     put(&r, 44, correlation, 4);
     put(&r, 50, memory, 2);
-    put(&r, 64, 0, 8);
-    put(&r, 72, 0, 4);
-    put(&r, 76, 12, 4);
-    put(&r, 80, 2, 4);
+    put_channel(&r, 64, 12);
     return r;
 }
 

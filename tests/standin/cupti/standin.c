@@ -1,30 +1,29 @@
-/* standin.c - a stand-in for libcupti.so and libcuda.so: the C interface of both, with made-up
- * devices and records that a test plays back through the real callbacks and buffers.
+/* standin.c - a stand-in for libcupti.so: its C interface, with records that a test plays back
+ * through the real callbacks and buffers. Counters are in standin_pm.c, the driver and its devices
+ * in standin_cuda.c.
  *
  * Written from the documentation (the table of records by byte offset), not from the backend, so
  * that both are compared. The environment says what goes wrong:
  *
+ *   STANDIN_FAIL                 see ../common/library.h
  *   STANDIN_VERSION=27           of CUPTI (default 130100); records have that version's sizes
- *   STANDIN_FAIL=function:code   this function always returns the code
  *   STANDIN_OTHER=name           somebody else is CUPTI's subscriber
- *   STANDIN_DEVICES=1            how many devices (default 2)
- *   STANDIN_UNKNOWN=39           the driver does not know this attribute
  *   STANDIN_SKEW=1000            ns by which CUPTI's own clock is ahead
  *   STANDIN_PPM=100              and by how much faster it runs
  *   STANDIN_BUFFER=65536         how much of a buffer is used at most */
 #define _GNU_SOURCE
 #include "standin.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { KINDS = 64, FUNCTIONS = 96, HELD = 256, DEPTH = 64, MAX_LIMIT = 12, OTHER = 39 };
+#include "../common/library.h"
+
+enum { KINDS = 64, HELD = 256, DEPTH = 64, MAX_LIMIT = 12, OTHER = 39 };
 
 static struct {
     pthread_mutex_t lock;
@@ -34,7 +33,6 @@ static struct {
     uint64_t (*timestamp)(void);
     void (*callback)(void *, int, uint32_t, const void *);
     void *user;
-    enum { NOT_STARTED, STARTING, STARTED } cuda;
     int is_subscribed, domains, thread_id_type, is_reversed;
     uint8_t enabled[KINDS];
     uint8_t *buffer;
@@ -45,10 +43,6 @@ static struct {
     } held[HELD];
     unsigned held_count, out;
     size_t dropped;
-    struct {
-        const char *name;
-        unsigned count;
-    } functions[FUNCTIONS];
 } self = {.lock = PTHREAD_MUTEX_INITIALIZER, .writing = PTHREAD_MUTEX_INITIALIZER};
 
 static __thread struct {
@@ -56,65 +50,21 @@ static __thread struct {
     int count[8];
 } externals;
 
-static long number(const char *variable, long otherwise)
-{
-    const char *text = getenv(variable);
-    return text ? strtol(text, NULL, 10) : otherwise;
-}
-
-/* Every function begins with this: counts the call, and says what it must return. */
-static int enter(const char *name)
-{
-    const char *fail = getenv("STANDIN_FAIL");
-    size_t size = strlen(name);
-    pthread_mutex_lock(&self.lock);
-    unsigned i = 0;
-    while (i < FUNCTIONS - 1 && self.functions[i].name && strcmp(self.functions[i].name, name) != 0)
-        i++;
-    self.functions[i].name = name;
-    self.functions[i].count++;
-    pthread_mutex_unlock(&self.lock);
-    return fail && strncmp(fail, name, size) == 0 && fail[size] == ':'
-               ? (int)strtol(fail + size + 1, NULL, 10)
-               : 0;
-}
-int standin_enter(const char *name);
-int standin_enter(const char *name) /* for standin_pm.c */
-{
-    return enter(name);
-}
-#define ENTER()                                                                                    \
-    do {                                                                                           \
-        int result_ = enter(__func__);                                                             \
-        if (result_)                                                                               \
-            return result_;                                                                        \
-    } while (0)
-
 unsigned standin_calls(const char *function)
 {
-    for (unsigned i = 0; i < FUNCTIONS && self.functions[i].name; i++)
-        if (strcmp(self.functions[i].name, function) == 0)
-            return self.functions[i].count;
-    return 0;
+    return calls_of(function, 0);
 }
 
 /* -- clock */
 
-static uint64_t raw_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static uint64_t own_clock(void)
 {
     static uint64_t first;
-    uint64_t now = raw_ns();
+    uint64_t now = clock_ns(CLOCK_MONOTONIC_RAW);
     if (!first)
         first = now;
-    return now + (uint64_t)number("STANDIN_SKEW", 0) +
-           (now - first) * (uint64_t)number("STANDIN_PPM", 0) / 1000000;
+    return now + (uint64_t)setting("STANDIN_SKEW", 0) +
+           (now - first) * (uint64_t)setting("STANDIN_PPM", 0) / 1000000;
 }
 
 uint64_t standin_now(void)
@@ -124,14 +74,14 @@ uint64_t standin_now(void)
 
 int cuptiGetTimestamp(uint64_t *time)
 {
-    ENTER();
+    FAIL_IF_WANTED();
     *time = standin_now();
     return 0;
 }
 
 int cuptiActivityRegisterTimestampCallback(uint64_t (*timestamp)(void))
 {
-    ENTER();
+    FAIL_IF_WANTED();
     if (!timestamp)
         return 1;
     self.timestamp = timestamp;
@@ -142,19 +92,19 @@ int cuptiActivityRegisterTimestampCallback(uint64_t (*timestamp)(void))
 
 uint32_t standin_version(void)
 {
-    return (uint32_t)number("STANDIN_VERSION", 130100);
+    return (uint32_t)setting("STANDIN_VERSION", 130100);
 }
 
 int cuptiGetVersion(uint32_t *version)
 {
-    ENTER();
+    FAIL_IF_WANTED();
     *version = standin_version();
     return 0;
 }
 
 int cuptiGetResultString(int result, const char **text)
 {
-    ENTER();
+    FAIL_IF_WANTED();
     *text = result == 35   ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES"
             : result == 39 ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
             : result == 15 ? "CUPTI_ERROR_NOT_INITIALIZED"
@@ -185,7 +135,7 @@ int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name)
         {1, 430, "cuStreamGetCtx_v2"},
         {1, 550, "cuMemRelease"},
     };
-    ENTER();
+    FAIL_IF_WANTED();
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].domain == domain && known[i].cbid == cbid) {
             *name = known[i].name;
@@ -200,7 +150,7 @@ int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name)
 int cuptiSubscribe(void **subscriber, void (*callback)(void *, int, uint32_t, const void *),
                    void *user)
 {
-    ENTER();
+    FAIL_IF_WANTED();
     if (self.is_subscribed || getenv("STANDIN_OTHER"))
         return OTHER;
     self.is_subscribed = 1;
@@ -220,7 +170,7 @@ int cuptiSubscribe_v2(void **subscriber, void (*callback)(void *, int, uint32_t,
         char *old_name;
         size_t old_size;
     } *p = params;
-    ENTER();
+    FAIL_IF_WANTED();
     if (p && p->size != sizeof *p)
         return 1;
     if (p && p->old_name && other)
@@ -230,7 +180,7 @@ int cuptiSubscribe_v2(void **subscriber, void (*callback)(void *, int, uint32_t,
 
 int cuptiUnsubscribe(void *subscriber)
 {
-    ENTER();
+    FAIL_IF_WANTED();
     if (subscriber != &self || !self.is_subscribed)
         return 1;
     self.is_subscribed = self.domains = 0;
@@ -239,7 +189,7 @@ int cuptiUnsubscribe(void *subscriber)
 
 int cuptiEnableDomain(uint32_t is_enabled, void *subscriber, int domain)
 {
-    ENTER();
+    FAIL_IF_WANTED();
     if (subscriber != &self || !self.is_subscribed)
         return 1;
     self.domains = is_enabled ? self.domains | 1 << domain : self.domains & ~(1 << domain);
@@ -248,7 +198,7 @@ int cuptiEnableDomain(uint32_t is_enabled, void *subscriber, int domain)
 
 int cuptiFinalize(void)
 {
-    ENTER();
+    FAIL_IF_WANTED();
     memset(self.enabled, 0, sizeof self.enabled);
     self.request = NULL;
     self.complete = NULL;
@@ -258,14 +208,14 @@ int cuptiFinalize(void)
 
 int cuptiGetThreadIdType(int *type)
 {
-    ENTER();
+    FAIL_IF_WANTED();
     *type = self.thread_id_type;
     return 0;
 }
 
 int cuptiSetThreadIdType(int type)
 {
-    ENTER();
+    FAIL_IF_WANTED();
     self.thread_id_type = type;
     return 0;
 }
@@ -353,7 +303,7 @@ unsigned standin_buffers_held(void)
 
 static int has_room(size_t size)
 {
-    size_t most = (size_t)number("STANDIN_BUFFER", 1 << 30);
+    size_t most = (size_t)setting("STANDIN_BUFFER", 1 << 30);
     if (self.buffer && self.used + size > (self.size < most ? self.size : most)) {
         uint8_t *full = self.buffer;
         self.buffer = NULL;
@@ -408,15 +358,10 @@ void standin_record(const void *record)
     pthread_mutex_unlock(&self.writing);
 }
 
-int standin_is_enabled(uint32_t kind)
-{
-    return self.enabled[kind];
-}
-
 int cuptiActivityRegisterCallbacks(void (*request)(uint8_t **, size_t *, size_t *),
                                    void (*complete)(void *, uint32_t, uint8_t *, size_t, size_t))
 {
-    ENTER();
+    FAIL_IF_WANTED();
     self.request = request;
     self.complete = complete;
     return 0;
@@ -424,7 +369,7 @@ int cuptiActivityRegisterCallbacks(void (*request)(uint8_t **, size_t *, size_t 
 
 int cuptiActivityEnable(uint32_t kind)
 {
-    ENTER();
+    FAIL_IF_WANTED();
     if (kind >= KINDS || !standin_size(kind))
         return 21;
     self.enabled[kind] = 1;
@@ -433,32 +378,32 @@ int cuptiActivityEnable(uint32_t kind)
 
 int cuptiActivityDisable(uint32_t kind)
 {
-    ENTER();
+    FAIL_IF_WANTED();
     self.enabled[kind] = 0;
     return 0;
 }
 
 int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t is_enabled)
 {
-    ENTER();
+    FAIL_IF_WANTED();
     return cbid == 17 && !is_enabled ? 0 : 1;
 }
 
 int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t is_enabled)
 {
-    ENTER();
+    FAIL_IF_WANTED();
     return (cbid == 304 || cbid == 392 || cbid == 686) && !is_enabled ? 0 : 1;
 }
 
 int cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t is_enabled)
 {
-    ENTER();
+    FAIL_IF_WANTED();
     return is_enabled <= 1 ? 0 : 1;
 }
 
 int cuptiActivityFlushAll(uint32_t flags)
 {
-    ENTER();
+    FAIL_IF_WANTED();
     (void)flags;
     pthread_mutex_lock(&self.lock);
     hold();
@@ -477,7 +422,7 @@ int cuptiActivityFlushAll(uint32_t flags)
 int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record)
 {
     uint8_t *at = *record;
-    ENTER();
+    FAIL_IF_WANTED();
     if (at) {
         uint32_t kind;
         memcpy(&kind, at, sizeof kind);
@@ -493,7 +438,7 @@ int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **record)
 
 int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dropped)
 {
-    ENTER();
+    FAIL_IF_WANTED();
     (void)context;
     (void)stream;
     *dropped = self.dropped;
@@ -505,7 +450,7 @@ int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dr
 
 int cuptiActivityPushExternalCorrelationId(int kind, uint64_t id)
 {
-    ENTER();
+    FAIL_IF_WANTED();
     if (kind < 0 || kind >= 8 || externals.count[kind] == DEPTH)
         return 1;
     externals.ids[kind][externals.count[kind]++] = id;
@@ -514,7 +459,7 @@ int cuptiActivityPushExternalCorrelationId(int kind, uint64_t id)
 
 int cuptiActivityPopExternalCorrelationId(int kind, uint64_t *last)
 {
-    ENTER();
+    FAIL_IF_WANTED();
     if (kind < 0 || kind >= 8)
         return 1;
     if (externals.count[kind] == 0)
@@ -568,101 +513,4 @@ void standin_call(int domain, uint32_t cbid, uint64_t start, uint64_t end, uint3
     put32(record, 32, correlation);
     standin_record(record);
     call_back(domain, cbid, 1);
-}
-
-/* -- the driver */
-
-static void (*at_end)(void);
-
-void standin_at_end(void (*what)(void))
-{
-    at_end = what;
-}
-
-__attribute__((destructor)) static void end(void)
-{
-    if (at_end)
-        at_end();
-}
-
-/* As the driver does it: who is injected is called in the middle, and must not call back. */
-int cuInit(unsigned flags)
-{
-    const char *path = getenv("CUDA_INJECTION64_PATH");
-    ENTER();
-    if (self.cuda == STARTING) {
-        fprintf(stderr, "stand-in: cuInit within cuInit never returns\n");
-        abort();
-    }
-    if (self.cuda == NOT_STARTED && path && *path) {
-        self.cuda = STARTING;
-        void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        int (*inject)(void) = NULL;
-        void *symbol = library ? dlsym(library, "InitializeInjection") : NULL;
-        memcpy(&inject, &symbol, sizeof symbol);
-        if (inject)
-            inject();
-    }
-    self.cuda = STARTED;
-    return flags ? 1 : 0;
-}
-
-/* What every other function of the driver says before. */
-static int refuse(const char *function)
-{
-    if (self.cuda == STARTING) {
-        fprintf(stderr, "stand-in: %s within cuInit never returns\n", function);
-        abort();
-    }
-    return self.cuda == STARTED ? 0 : 3;
-}
-
-int cuDriverGetVersion(int *version)
-{
-    ENTER();
-    *version = 13010;
-    return 0;
-}
-
-int cuDeviceGetCount(int *count)
-{
-    ENTER();
-    *count = (int)number("STANDIN_DEVICES", 2);
-    return refuse(__func__);
-}
-
-int cuDeviceGet(int *device, int ordinal)
-{
-    ENTER();
-    *device = ordinal;
-    return refuse(__func__);
-}
-
-int cuDeviceGetName(char *name, int size, int device)
-{
-    ENTER();
-    snprintf(name, (size_t)size, "Demo \"GPU\" %d", device);
-    return 0;
-}
-
-int cuDeviceTotalMem_v2(size_t *bytes, int device)
-{
-    ENTER();
-    *bytes = (size_t)1 << (30 + device);
-    return 0;
-}
-
-int cuDeviceGetAttribute(int *value, int attribute, int device)
-{
-    static const int known[][2] = {{1, 1024},    {8, 49152},  {10, 32},     {12, 65536},
-                                   {16, 4},      {39, 2048},  {75, 9},      {76, 0},
-                                   {81, 233472}, {82, 65536}, {97, 232448}, {111, 1024}};
-    ENTER();
-    (void)device;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i][0] == attribute && attribute != number("STANDIN_UNKNOWN", -1)) {
-            *value = known[i][1];
-            return 0;
-        }
-    return 1;
 }

@@ -1,4 +1,4 @@
-/* standin.h - what tests can do with the stand-in for CUPTI and the CUDA driver (standin.c). */
+/* standin.h - what tests can do with the stand-in for CUPTI and the CUDA driver. */
 #ifndef STANDIN_CUPTI_H
 #define STANDIN_CUPTI_H
 
@@ -24,9 +24,8 @@ void standin_reverse(int is_reversed);
 /* CUPTI lost so many records. */
 void standin_drop(size_t count);
 
-/* How often functions were called: "cuptiFinalize". */
+/* How often a function was called, of those in standin.c: "cuptiFinalize". */
 unsigned standin_calls(const char *function);
-int standin_is_enabled(uint32_t kind);
 /* Of buffers that CUPTI has asked for and not given back. */
 unsigned standin_buffers_held(void);
 /* To be called when everybody else in the process has ended. */

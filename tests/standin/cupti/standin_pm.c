@@ -4,17 +4,14 @@
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "../common/library.h"
 #include "standin.h"
 
-int standin_enter(const char *name);
 #define ENTER(bytes)                                                                               \
     do {                                                                                           \
-        int result_ = standin_enter(__func__);                                                     \
-        if (result_)                                                                               \
-            return result_;                                                                        \
+        FAIL_IF_WANTED();                                                                          \
         if (word(params, 0) != (bytes) || word(params, 8) != 0)                                    \
             return 1;                                                                              \
     } while (0)
@@ -40,8 +37,7 @@ static void set(void *params, size_t offset, uint64_t value, size_t size)
 
 static size_t total(void)
 {
-    const char *text = getenv("STANDIN_PM");
-    return text ? strtoul(text, NULL, 10) : 0;
+    return (size_t)setting("STANDIN_PM", 0);
 }
 
 int cuptiProfilerInitialize(void *params)

@@ -48,7 +48,7 @@ static uint64_t kernel_of(const void *function)
 }
 
 /* Loads the code: tools hear of the kernels. */
-void standin_load(void)
+static void load(void)
 {
     static int is_loaded;
     rocprofiler_user_data_t user = {0};
@@ -127,8 +127,7 @@ static void run_kernel(uint64_t kernel, dim3_t grid, dim3_t block, const void *s
     dispatch_data_t data = {sizeof data, 0, 0, r.dispatch_info, -1};
     standin_callback(DISPATCH_CALLBACK, 1, ENTER, correlation, &user, &data);
     standin_callback(DISPATCH_CALLBACK, 1, EXIT, correlation, &user, &data);
-    if (standin_wants(KERNEL_DISPATCH))
-        standin_record(KERNEL_DISPATCH, &r, sizeof r, r.end_timestamp);
+    standin_record(KERNEL_DISPATCH, &r, sizeof r, r.end_timestamp);
 }
 
 static void run_copy(int kind, size_t bytes, const void *stream, uint64_t correlation)
@@ -143,8 +142,7 @@ static void run_copy(int kind, size_t bytes, const void *stream, uint64_t correl
     r.dst_agent_id.handle = kind == 2 || kind == 0 ? CPU_AGENT : GPU_AGENT;
     r.src_agent_id.handle = kind == 1 || kind == 0 ? CPU_AGENT : GPU_AGENT;
     r.bytes = bytes;
-    if (standin_wants(MEMORY_COPY))
-        standin_record(MEMORY_COPY, &r, sizeof r, r.end_timestamp);
+    standin_record(MEMORY_COPY, &r, sizeof r, r.end_timestamp);
 }
 
 static void note_memory(int operation, const void *pointer, size_t bytes, uint64_t correlation)
@@ -157,8 +155,7 @@ static void note_memory(int operation, const void *pointer, size_t bytes, uint64
     r.agent_id.handle = operation == 1 ? GPU_AGENT : 0;
     r.address = (uint64_t)(uintptr_t)pointer;
     r.allocation_size = bytes;
-    if (standin_wants(MEMORY_ALLOCATION))
-        standin_record(MEMORY_ALLOCATION, &r, sizeof r, 0);
+    standin_record(MEMORY_ALLOCATION, &r, sizeof r, 0);
 }
 
 void standin_scratch(int operation, uint64_t length)
@@ -170,8 +167,7 @@ void standin_scratch(int operation, uint64_t length)
     r.thread_id = (uint64_t)gettid();
     r.start_timestamp = standin_device_now();
     r.end_timestamp = r.start_timestamp + length;
-    if (standin_wants(SCRATCH_MEMORY))
-        standin_record(SCRATCH_MEMORY, &r, sizeof r, 0);
+    standin_record(SCRATCH_MEMORY, &r, sizeof r, 0);
 }
 
 /* -- functions: each between its two callbacks */
@@ -180,7 +176,7 @@ void standin_scratch(int operation, uint64_t length)
     hip_data_t data = {.size = sizeof data};                                                       \
     rocprofiler_user_data_t user = {0};                                                            \
     const int operation = ID_##function;                                                           \
-    standin_load();                                                                                \
+    load();                                                                                        \
     const uint64_t correlation = standin_correlation()
 #define ENTER_CALL() standin_callback(HIP_RUNTIME_API, operation, ENTER, correlation, &user, &data)
 #define LEAVE_CALL()                                                                               \
@@ -369,7 +365,7 @@ static uint64_t marker(int operation, const char *message, uint64_t range, uint6
     marker_data_t data = {.size = sizeof data};
     rocprofiler_user_data_t user = {.value = 1};
     uint64_t correlation = standin_correlation();
-    standin_load();
+    load();
     if (message)
         data.args.roctxMarkA.message = message;
     else

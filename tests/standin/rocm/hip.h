@@ -39,7 +39,6 @@ void roctxRangeStop(uint64_t range);
 /* Kernels, by their host functions, and what no function of HIP does. */
 void standin_vector_add(void);
 void standin_scale(void);
-void standin_load(void);
 void standin_capture(int is_on);  /* launches go into a graph, not to the device */
 uint64_t standin_callbacks(void); /* that tools have got so far */
 void standin_scratch(int operation, uint64_t length);

@@ -1,8 +1,7 @@
 /* profiler.c - a stand-in for librocprofiler-sdk.so: contexts, services, a buffer and its thread.
  *
  * What it does besides is told by the environment, read at each use:
- *   STANDIN_FAIL=function:status[,...]  that function (without "rocprofiler_") fails; a name may be
- *                                       followed by #n: the n-th call of it only
+ *   STANDIN_FAIL (../common/library.h)
  *   STANDIN_VERSION=1.0.0  STANDIN_LOCKED=1 (tools were chosen before)  STANDIN_KINDS=1 (numbers of
  *   kinds mean something else)  STANDIN_RENAMED=kind (that of one does)
  *   STANDIN_GPUS=n  STANDIN_SIZE=n (records say so many bytes)
@@ -14,12 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "../common/held.h"
+#include "../common/library.h"
 #include "vendor.h"
 
-enum { CONTEXTS = 8, SERVICES = 16, RECORDS = 1 << 16, KINDS = 32, OPERATIONS = 32 };
+enum { CONTEXTS = 8, SERVICES = 16, KINDS = 32 };
 
 typedef struct service {
     int context, kind, is_buffer;
@@ -27,77 +27,27 @@ typedef struct service {
     callback_t callback;
     void *data;
 } service;
-typedef struct held {
-    uint64_t ready;
-    int kind;
-    size_t size;
-    char bytes[256];
-} held;
 
 static struct {
-    pthread_mutex_t lock;
     int contexts, is_on[CONTEXTS], buffer_context;
     service services[SERVICES];
     int service_count;
     buffer_callback_t callback;
     void *data;
-    held *records;
-    int count;
     uint64_t dropped, correlation, callbacks;
     int state; /* of registration: 0, -1, 1 */
     tool_t *tool;
     int is_configuring, is_finished;
-} self = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} self;
 
-static long setting(const char *name, long otherwise)
-{
-    const char *text = getenv(name);
-    return text ? strtol(text, NULL, 0) : otherwise;
-}
-
-/* What the environment wants of this call: 0, or a status. */
-static int failure(const char *function)
-{
-    static struct {
-        char name[64];
-        int calls;
-    } counts[64];
-    const char *list = getenv("STANDIN_FAIL");
-    int number = 0;
-    for (int i = 0; i < 64; i++) {
-        if (!counts[i].name[0])
-            snprintf(counts[i].name, sizeof counts[i].name, "%s", function);
-        if (strcmp(counts[i].name, function) == 0) {
-            number = ++counts[i].calls;
-            break;
-        }
-    }
-    while (list && *list) {
-        size_t size = strlen(function);
-        if (strncmp(list, function, size) == 0 && (list[size] == ':' || list[size] == '#')) {
-            const char *colon = strchr(list, ':');
-            if (colon && (list[size] == ':' || strtol(list + size + 1, NULL, 10) == number))
-                return (int)strtol(colon + 1, NULL, 10);
-        }
-        list = strchr(list, ',');
-        list = list ? list + 1 : NULL;
-    }
-    return 0;
-}
-#define FAIL_IF_WANTED()                                                                           \
-    do {                                                                                           \
-        int wanted = failure(&__func__[sizeof "rocprofiler_" - 1]);                                \
-        if (wanted)                                                                                \
-            return wanted;                                                                         \
-    } while (0)
+/* Tests leave "rocprofiler_" out. */
+#define ENTER_FUNCTION() FAIL_IF_WANTED_AS(&__func__[sizeof "rocprofiler_" - 1])
 
 /* -- clock, versions, names */
 
 uint64_t standin_device_now(void)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    uint64_t ns = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    uint64_t ns = clock_ns(CLOCK_MONOTONIC);
     long ppm = setting("STANDIN_PPM", 0);
     ns += (uint64_t)((long)(ns / 1000000) * ppm);
     return ns + (uint64_t)setting("STANDIN_SKEW", 0);
@@ -105,7 +55,7 @@ uint64_t standin_device_now(void)
 
 int rocprofiler_get_timestamp(uint64_t *out)
 {
-    FAIL_IF_WANTED();
+    ENTER_FUNCTION();
     *out = standin_device_now();
     return 0;
 }
@@ -121,7 +71,7 @@ static void version(uint32_t out[3])
 int rocprofiler_get_version(uint32_t *major, uint32_t *minor, uint32_t *patch)
 {
     uint32_t numbers[3];
-    FAIL_IF_WANTED();
+    ENTER_FUNCTION();
     version(numbers);
     *major = numbers[0], *minor = numbers[1], *patch = numbers[2];
     return 0;
@@ -155,7 +105,7 @@ int rocprofiler_query_callback_tracing_kind_name(int kind, const char **name, ui
         [4] = "HSA_FINALIZE_EXT_API", [5] = "HIP_RUNTIME_API", [6] = "HIP_COMPILER_API",
         [7] = "MARKER_CORE_API",      [9] = "MARKER_NAME_API", [10] = "CODE_OBJECT",
         [11] = "SCRATCH_MEMORY",      [12] = "KERNEL_DISPATCH"};
-    FAIL_IF_WANTED();
+    ENTER_FUNCTION();
     return kind_name(names, kind, name, size);
 }
 
@@ -164,7 +114,7 @@ int rocprofiler_query_buffer_tracing_kind_name(int kind, const char **name, uint
     static const char *const names[KINDS] = {
         [9] = "MARKER_NAME_API", [10] = "MEMORY_COPY", [11] = "KERNEL_DISPATCH",
         [12] = "SCRATCH_MEMORY", [15] = "OMPT",        [16] = "MEMORY_ALLOCATION"};
-    FAIL_IF_WANTED();
+    ENTER_FUNCTION();
     return kind_name(names, kind, name, size);
 }
 
@@ -176,7 +126,7 @@ int rocprofiler_query_callback_tracing_kind_operation_name(int kind, int operati
         HIP_FUNCTION_MAP(FUNCTION_NAME)
 #undef FUNCTION_NAME
     };
-    FAIL_IF_WANTED();
+    ENTER_FUNCTION();
     if (kind != HIP_RUNTIME_API || operation <= ID_hipApiName || /* that one is a gap */
         operation >= (int)(sizeof names / sizeof *names))
         return 5;
@@ -194,7 +144,7 @@ int rocprofiler_query_available_agents(int version_id, agents_callback_t callbac
     static const mem_bank_t bank = {1, 0, 8192, 1300, 64ull << 30};
     static agent_t agents[3];
     const void *list[3] = {&agents[2], &agents[0], &agents[1]}; /* in no order */
-    FAIL_IF_WANTED();
+    ENTER_FUNCTION();
     if (version_id != 1 || size > sizeof *agents)
         return 18;
     for (int i = 0; i < 3; i++) {
@@ -238,7 +188,7 @@ static int take_tool(configure_t configure, uint32_t priority)
 
 int rocprofiler_is_initialized(int *out)
 {
-    FAIL_IF_WANTED();
+    ENTER_FUNCTION();
     *out = setting("STANDIN_LOCKED", 0) ? 1 : self.state;
     return 0;
 }
@@ -252,7 +202,7 @@ static void finish(void)
 
 int rocprofiler_force_configure(configure_t configure)
 {
-    FAIL_IF_WANTED();
+    ENTER_FUNCTION();
     if (setting("STANDIN_LOCKED", 0) || self.state)
         return 16;
     self.state = -1;
@@ -291,7 +241,7 @@ void standin_use(void)
 
 int rocprofiler_create_context(handle_t *out)
 {
-    FAIL_IF_WANTED();
+    ENTER_FUNCTION();
     if (!self.is_configuring)
         return 16;
     out->handle = (uint64_t)++self.contexts;
@@ -300,14 +250,14 @@ int rocprofiler_create_context(handle_t *out)
 
 int rocprofiler_start_context(handle_t context)
 {
-    FAIL_IF_WANTED();
+    ENTER_FUNCTION();
     self.is_on[context.handle] = 1;
     return 0;
 }
 
 int rocprofiler_stop_context(handle_t context)
 {
-    FAIL_IF_WANTED();
+    ENTER_FUNCTION();
     self.is_on[context.handle] = 0;
     return 0;
 }
@@ -330,7 +280,7 @@ int rocprofiler_configure_callback_tracing_service(handle_t context, int kind,
                                                    callback_t callback, void *data)
 {
     uint32_t bits = operations ? 0 : UINT32_MAX;
-    FAIL_IF_WANTED();
+    ENTER_FUNCTION();
     for (size_t i = 0; operations && i < count; i++)
         bits |= 1u << operations[i];
     return add_service(context, (service){0, kind, 0, bits, callback, data});
@@ -340,7 +290,7 @@ int rocprofiler_configure_buffer_tracing_service(handle_t context, int kind,
                                                  const int32_t *operations, size_t count,
                                                  handle_t buffer)
 {
-    FAIL_IF_WANTED();
+    ENTER_FUNCTION();
     (void)operations;
     (void)count;
     return buffer.handle == 99 ? add_service(context, (service){0, kind, 1, 0, NULL, NULL}) : 3;
@@ -349,7 +299,7 @@ int rocprofiler_configure_buffer_tracing_service(handle_t context, int kind,
 int rocprofiler_create_buffer(handle_t context, size_t size, size_t watermark, int policy,
                               buffer_callback_t callback, void *data, handle_t *out)
 {
-    FAIL_IF_WANTED();
+    ENTER_FUNCTION();
     if (!size || watermark > size || policy != 2 || out->handle) /* the other one loses records */
         return 19;
     self.buffer_context = (int)context.handle;
@@ -389,7 +339,8 @@ uint64_t standin_callbacks(void)
     return __atomic_load_n(&self.callbacks, __ATOMIC_RELAXED);
 }
 
-int standin_wants(int kind)
+/* Is a context on that wants such records? */
+static int wants(int kind)
 {
     for (int i = 0; i < self.service_count; i++)
         if (self.services[i].is_buffer && self.services[i].kind == kind)
@@ -401,44 +352,30 @@ int standin_wants(int kind)
 
 void standin_record(int kind, const void *record, size_t size, uint64_t ready)
 {
-    pthread_mutex_lock(&self.lock);
-    if (!self.records)
-        self.records = calloc(RECORDS, sizeof *self.records);
-    if (self.count >= setting("STANDIN_CAPACITY", RECORDS)) {
-        self.dropped++;
-    } else {
-        held *h = &self.records[self.count++];
-        *h = (held){ready, kind, size, {0}};
-        memcpy(h->bytes, record, size);
-        uint64_t said = (uint64_t)setting("STANDIN_SIZE", (long)size);
-        memcpy(h->bytes, &said, sizeof said);
-    }
-    pthread_mutex_unlock(&self.lock);
+    char bytes[HELD_BYTES];
+    uint64_t said = (uint64_t)setting("STANDIN_SIZE", (long)size);
+    if (!wants(kind))
+        return;
+    memcpy(bytes, record, size);
+    memcpy(bytes, &said, sizeof said);
+    if (!hold(bytes, size, kind, ready, setting("STANDIN_CAPACITY", HELD_MAX)))
+        __atomic_add_fetch(&self.dropped, 1, __ATOMIC_RELAXED);
 }
 
 static void *deliver(void *context)
 {
     (void)context;
-    static held done[RECORDS];
-    static record_header_t headers[RECORDS];
-    static record_header_t *list[RECORDS];
-    const char *order = getenv("STANDIN_ORDER");
-    int count = 0, left = 0;
-    uint64_t now = standin_device_now();
-    pthread_mutex_lock(&self.lock);
-    for (int i = 0; i < self.count; i++)
-        if (self.records[i].ready <= now)
-            done[count++] = self.records[i];
-        else
-            self.records[left++] = self.records[i];
-    self.count = left;
-    uint64_t dropped = self.dropped;
-    pthread_mutex_unlock(&self.lock);
+    static held done[HELD_MAX];
+    static record_header_t headers[HELD_MAX];
+    static record_header_t *list[HELD_MAX];
+    int is_reverse = is_set_to("STANDIN_ORDER", "reverse");
+    int count = take_ready(standin_device_now(), done);
+    uint64_t dropped = __atomic_load_n(&self.dropped, __ATOMIC_RELAXED);
     for (int i = 0; i < count; i++) {
         headers[i].category = 1;
-        headers[i].kind = (uint32_t)done[i].kind;
+        headers[i].kind = (uint32_t)done[i].tag;
         headers[i].payload = done[i].bytes;
-        list[order && strcmp(order, "reverse") == 0 ? count - 1 - i : i] = &headers[i];
+        list[is_reverse ? count - 1 - i : i] = &headers[i];
     }
     if (self.callback && (count || dropped))
         self.callback((handle_t){(uint64_t)self.buffer_context}, (handle_t){99}, list,
@@ -446,7 +383,7 @@ static void *deliver(void *context)
     return NULL;
 }
 
-void standin_deliver(void)
+static void deliver_ready(void)
 {
     static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
     pthread_t thread;
@@ -458,11 +395,11 @@ void standin_deliver(void)
 
 int rocprofiler_flush_buffer(handle_t buffer)
 {
-    FAIL_IF_WANTED();
+    ENTER_FUNCTION();
     if (self.is_finished)
         abort(); /* as the real one does */
     if (buffer.handle != 99)
         return 3;
-    standin_deliver();
+    deliver_ready();
     return 0;
 }

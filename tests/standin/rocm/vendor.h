@@ -291,11 +291,8 @@ uint64_t standin_correlation(void); /* the next */
 void standin_callback(int kind, int operation, int phase, uint64_t correlation,
                       rocprofiler_user_data_t *user, void *payload);
 uint64_t standin_callbacks(void);
-/* Is a context on that wants such records? It is asked when work is launched. */
-int standin_wants(int kind);
-/* Hands a record over at the device time `ready`, when it is flushed or there are many. */
+/* Work is launched. If a context is on that wants such records, this one is handed over at the
+ * first flush behind the device time `ready`. */
 void standin_record(int kind, const void *record, size_t size, uint64_t ready);
-/* Delivers what is ready. */
-void standin_deliver(void);
 
 #endif

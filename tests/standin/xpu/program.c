@@ -1,15 +1,10 @@
-/* program.c - a program that uses an XPU and records itself: program TRACE SCENE [TRACE SCENE ...].
- * Prints how the backends did, as kino_device_get says. */
+/* program.c - a program that uses an XPU and records itself: its scenes (../common/program.h). */
 #define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "../common/program.h"
+
 #include <time.h>
 
-#include <kino/device.h>
-#include <kino/kino.h>
-#include <kino/record_function.h>
-
+#include "../common/functions.h"
 #include "xpu.h"
 
 enum { QUEUE = 3, OTHER = 4 };
@@ -32,17 +27,10 @@ static void play_plain(void)
 static void play_functions(void)
 {
     kino_record_function range, op;
-    kino_record_details details = KINO_RECORD_DETAILS_INIT;
     xpu_kernel(QUEUE, "before", NULL, 1000);
     xpu_wait();
-    if (kino_record_open(&range, KINO_SCOPE_USER)) {
-        details.name = "forward";
-        kino_record_start(&range, &details);
-    }
-    if (kino_record_open(&op, KINO_SCOPE_FUNCTION)) {
-        details.name = "aten::add";
-        kino_record_start(&op, &details);
-    }
+    begin_function(&range, KINO_SCOPE_USER, "forward");
+    begin_function(&op, KINO_SCOPE_FUNCTION, "aten::add");
     xpu_kernel(QUEUE, "inside", NULL, 3000);
     xpu_kernel(OTHER, "inside", NULL, 4000);
     xpu_wait();
@@ -57,19 +45,10 @@ static void play_functions(void)
 /* The operator of a collective, and a kernel inside it. */
 static void play_collective(void)
 {
+    const kino_record_value inputs[] = {with_key("Seq", kino_value_int(41)),
+                                        with_key("Process Group Name", kino_value_text("0"))};
     kino_record_function op;
-    kino_record_details details = KINO_RECORD_DETAILS_INIT;
-    kino_record_spans_options options = KINO_RECORD_SPANS_INIT;
-    kino_record_value inputs[] = {kino_value_int(41), kino_value_text("0")};
-    inputs[0].key = "Seq";
-    inputs[1].key = "Process Group Name";
-    options.with_inputs = true;
-    kino_record_spans_set(&options, NULL);
-    details.name = "record_param_comms";
-    details.inputs = inputs;
-    details.input_count = 2;
-    if (kino_record_open(&op, KINO_SCOPE_FUNCTION))
-        kino_record_start(&op, &details);
+    begin_collective(&op, inputs, 2);
     xpu_kernel(QUEUE, "reduce", NULL, 1000);
     kino_record_end(&op);
     xpu_kernel(QUEUE, "other", NULL, 1000);
@@ -98,68 +77,17 @@ static void play_many(void)
     xpu_wait();
 }
 
-static void play(const char *scene)
-{
-    if (strcmp(scene, "plain") == 0)
-        play_plain();
-    else if (strcmp(scene, "functions") == 0)
-        play_functions();
-    else if (strcmp(scene, "collective") == 0)
-        play_collective();
-    else if (strcmp(scene, "late") == 0)
-        play_late();
-    else if (strcmp(scene, "pause") == 0)
-        play_pause();
-    else if (strcmp(scene, "many") == 0)
-        play_many();
-}
+const scene scenes[] = {
+    {"plain", play_plain, false},
+    {"functions", play_functions, true},
+    {"collective", play_collective, true},
+    {"late", play_late, false},
+    {"pause", play_pause, false},
+    {"many", play_many, false},
+    {NULL, NULL, false},
+};
 
-static int fail(const kino_error *error)
+bool is_attached(void)
 {
-    fprintf(stderr, "program: %s\n", error->message);
-    return 1;
-}
-
-/* The program exits in the middle of the recording, which is saved then. */
-static void exit_early(const char *path)
-{
-    kino_session_options options = KINO_SESSION_OPTIONS_INIT;
-    kino_error error;
-    options.exit_path = path;
-    if (kino_prepare(&options, &error) != KINO_OK || kino_start(&error) != KINO_OK)
-        exit(fail(&error));
-    play_plain();
-    exit(0);
-}
-
-static int record(const char *path, const char *scene)
-{
-    kino_error error;
-    if (strcmp(scene, "exit") == 0)
-        exit_early(path);
-    if (kino_prepare(NULL, &error) != KINO_OK || kino_start(&error) != KINO_OK)
-        return fail(&error);
-    kino_record_spans_enable(strcmp(scene, "functions") == 0 || strcmp(scene, "collective") == 0);
-    play(scene);
-    if (kino_stop(&error) != KINO_OK || kino_save(path, &error) != KINO_OK)
-        return fail(&error);
-    return 0;
-}
-
-int main(int argc, char **argv)
-{
-    kino_device_state state = {.size = sizeof state};
-    int result = 2;
-    for (int i = 1; i + 1 < argc; i += 2) {
-        result = record(argv[i], argv[i + 1]);
-        if (result)
-            return result;
-    }
-    for (size_t i = 0; kino_device_get(i, &state) == KINO_OK; i++)
-        printf("%s %s: %u devices, %llu activities, %llu lost%s%s\n", state.name, state.version,
-               state.devices, (unsigned long long)state.activities, (unsigned long long)state.lost,
-               state.error[0] ? ": " : "", state.error);
-    if (xpu_views() && !getenv("STANDIN_FAIL")) /* behind the last session */
-        puts("still attached");
-    return result;
+    return xpu_views() != 0;
 }

@@ -1,8 +1,7 @@
 /* pti.c - a stand-in for libpti_view.so: views, buffers, external correlation.
  *
  * What it does besides is told by the environment:
- *   STANDIN_FAIL=function:result[,...]  that function fails; a name may be followed by #n: the n-th
- *                                       call of it only
+ *   STANDIN_FAIL (../common/library.h)
  *   STANDIN_VERSION=0.14.0  STANDIN_SKEW=ns (its own clock is ahead)  STANDIN_ORDER=reverse (full
  *   buffers come back in another order)  STANDIN_ROOM=bytes (of a buffer that are used)
  *   STANDIN_SHIFT=bytes (records have another layout)  STANDIN_KEEP=n (buffers never come back)
@@ -10,11 +9,12 @@
  * Built with STANDIN_NO_CLOCK it has no function about times, and the time of day as its clock. */
 #define _GNU_SOURCE
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "../common/held.h"
+#include "../common/library.h"
 #include "vendor.h"
 #include "xpu.h"
 
@@ -24,75 +24,25 @@
 #    define DEFAULT_CLOCK CLOCK_MONOTONIC
 #endif
 
-enum { HELD = 1 << 14, RECORD_MAX = 256, FULL = 256, STACK = 64 };
+enum { FULL = 256, STACK = 64 };
 
-typedef struct held {
-    uint64_t ready;
-    size_t size;
-    int is_device;
-    char bytes[RECORD_MAX];
-} held;
 typedef struct block {
     unsigned char *data;
     size_t size, used;
 } block;
 
 static struct {
-    pthread_mutex_t lock;
     void (*requested)(unsigned char **, size_t *);
     void (*completed)(unsigned char *, size_t, size_t);
     uint64_t (*timestamp)(void);
     int is_on[VIEWS];
-    held *records;
-    int count;
     uint32_t correlation;
-} self = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} self;
 
 static __thread struct {
     uint64_t ids[2][STACK];
     int count[2];
 } external;
-
-long standin_setting(const char *name, long otherwise)
-{
-    const char *text = getenv(name);
-    return text ? strtol(text, NULL, 0) : otherwise;
-}
-
-int standin_failure(const char *function)
-{
-    static struct {
-        char name[64];
-        int calls;
-    } counts[64];
-    const char *list = getenv("STANDIN_FAIL");
-    int number = 0;
-    for (int i = 0; i < 64; i++) {
-        if (!counts[i].name[0])
-            snprintf(counts[i].name, sizeof counts[i].name, "%s", function);
-        if (strcmp(counts[i].name, function) == 0) {
-            number = ++counts[i].calls;
-            break;
-        }
-    }
-    while (list && *list) {
-        size_t size = strlen(function);
-        if (strncmp(list, function, size) == 0 && (list[size] == ':' || list[size] == '#')) {
-            const char *colon = strchr(list, ':');
-            if (colon && (list[size] == ':' || strtol(list + size + 1, NULL, 10) == number))
-                return (int)strtol(colon + 1, NULL, 0);
-        }
-        list = strchr(list, ',');
-        list = list ? list + 1 : NULL;
-    }
-    return 0;
-}
-#define FAIL_IF_WANTED()                                                                           \
-    do {                                                                                           \
-        int wanted = standin_failure(__func__);                                                    \
-        if (wanted)                                                                                \
-            return wanted;                                                                         \
-    } while (0)
 
 /* -- versions, texts, clock */
 
@@ -135,12 +85,9 @@ pti_result ptiViewGetApiIdName(int group, uint32_t api, const char **name)
 
 uint64_t standin_now(void)
 {
-    struct timespec time;
     if (self.timestamp)
         return self.timestamp();
-    clock_gettime(DEFAULT_CLOCK, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec +
-           (uint64_t)standin_setting("STANDIN_SKEW", 0);
+    return clock_ns(DEFAULT_CLOCK) + (uint64_t)setting("STANDIN_SKEW", 0);
 }
 
 #ifndef STANDIN_NO_CLOCK
@@ -152,7 +99,7 @@ uint64_t ptiViewGetTimestamp(void)
 pti_result ptiViewSetTimestampCallback(uint64_t (*timestamp)(void))
 {
     FAIL_IF_WANTED();
-    if (!standin_setting("STANDIN_DEAF", 0))
+    if (!setting("STANDIN_DEAF", 0))
         self.timestamp = timestamp;
     return 0;
 }
@@ -181,7 +128,7 @@ pti_result ptiViewEnable(int view)
     if (view <= 0 || view >= VIEWS || !self.requested)
         return 3;
     self.is_on[view] = 1;
-    for (long i = standin_setting("STANDIN_KEEP", 0); view == VIEW_KERNEL && i > 0; i--) {
+    for (long i = setting("STANDIN_KEEP", 0); view == VIEW_KERNEL && i > 0; i--) {
         unsigned char *buffer;
         size_t size;
         self.requested(&buffer, &size);
@@ -210,11 +157,6 @@ int xpu_views(void)
     return count;
 }
 
-int standin_is_on(int view)
-{
-    return self.is_on[view];
-}
-
 /* -- external correlation: of the thread */
 
 pti_result ptiViewPushExternalCorrelationId(int kind, uint64_t id)
@@ -238,7 +180,7 @@ pti_result ptiViewPopExternalCorrelationId(int kind, uint64_t *id)
 uint32_t standin_correlation(void)
 {
     uint32_t correlation = __atomic_add_fetch(&self.correlation, 1, __ATOMIC_RELAXED);
-    for (int i = 0; i < 2 && standin_is_on(VIEW_EXTERNAL); i++) {
+    for (int i = 0; i < 2; i++) {
         pti_view_record_external_correlation r = {{VIEW_EXTERNAL}, correlation, 0, i + 2};
         if (external.count[i] == 0)
             continue;
@@ -252,22 +194,17 @@ uint32_t standin_correlation(void)
 
 void standin_add(const void *record, size_t size, uint64_t ready, int is_device)
 {
-    pthread_mutex_lock(&self.lock);
-    if (!self.records)
-        self.records = calloc(HELD, sizeof *self.records);
-    if (self.count < HELD) {
-        held *h = &self.records[self.count++];
-        *h = (held){ready, size, is_device, {0}};
-        memcpy(h->bytes, record, size);
-    }
-    pthread_mutex_unlock(&self.lock);
+    pti_view_record_base base;
+    memcpy(&base, record, sizeof base);
+    if (self.is_on[base._view_kind])
+        hold(record, size, is_device, ready, HELD_MAX);
 }
 
 /* Puts a record into the last block, or a new one; 0 when there is no buffer to be had. */
 static int put(block *blocks, int *count, const held *h)
 {
-    size_t room = (size_t)standin_setting("STANDIN_ROOM", 1 << 30);
-    size_t shift = (size_t)standin_setting("STANDIN_SHIFT", 0), need = h->size + shift + 16;
+    size_t room = (size_t)setting("STANDIN_ROOM", 1 << 30);
+    size_t shift = (size_t)setting("STANDIN_SHIFT", 0), need = h->size + shift + 16;
     block *b = *count ? &blocks[*count - 1] : NULL;
     if (!b || b->used + need > b->size) {
         if (*count == FULL)
@@ -310,28 +247,18 @@ pti_result ptiViewGetNextRecord(uint8_t *buffer, size_t used, pti_view_record_ba
 static pti_result flush(void)
 {
     static block blocks[FULL];
-    static held ready[HELD];
-    const char *order = getenv("STANDIN_ORDER");
-    int count = 0, left = 0, block_count = 0;
-    uint64_t now = standin_now();
-    pthread_mutex_lock(&self.lock);
-    for (int i = 0; i < self.count; i++)
-        if (self.records[i].ready <= now)
-            ready[count++] = self.records[i];
-        else
-            self.records[left++] = self.records[i];
-    self.count = left;
-    pthread_mutex_unlock(&self.lock);
+    static held ready[HELD_MAX];
+    int count = take_ready(standin_now(), ready), block_count = 0;
     for (int is_device = 1; is_device >= 0; is_device--) {
         int first = block_count;
         for (int i = 0; i < count; i++) {
             int before = block_count - first;
-            if (ready[i].is_device == is_device)
+            if (ready[i].tag == is_device)
                 put(blocks + first, &before, &ready[i]);
             block_count = first + before;
         }
     }
-    int is_reverse = order && strcmp(order, "reverse") == 0;
+    int is_reverse = is_set_to("STANDIN_ORDER", "reverse");
     for (int i = 0; i < block_count; i++) {
         block *b = &blocks[is_reverse ? block_count - 1 - i : i];
         self.completed(b->data, b->size, b->used);

@@ -173,12 +173,10 @@ enum { GROUP_LEVEL_ZERO = 1, GROUP_SYCL = 3 };
 /* -- between the halves of the stand-in: pti.c, and xpu.c which is runtime and device */
 
 uint64_t standin_now(void);
-int standin_is_on(int view);
 uint32_t standin_correlation(void); /* the next; with it go the external numbers of the thread */
-/* A record, ready at that time; records of the host and of devices go to different buffers. */
+/* A record of a view, ready at that time, if the view is on; records of the host and of devices go
+ * to different buffers. */
 void standin_add(const void *record, size_t size, uint64_t ready, int is_device);
 void standin_uuid(int device, uint8_t out[16]);
-long standin_setting(const char *name, long otherwise);
-int standin_failure(const char *function);
 
 #endif

@@ -4,11 +4,11 @@
 #include "xpu.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "../common/library.h"
 #include "vendor.h"
 
 enum { QUEUES = 16, LATENCY_NS = 2000 };
@@ -37,28 +37,28 @@ void standin_uuid(int device, uint8_t out[16])
 
 /* -- calls */
 
-static pti_view_record_api begin_call(int view, int group, uint32_t api)
+static pti_view_record_api begin_call(int view, int group, uint32_t api, uint32_t correlation)
 {
-    pti_view_record_api r = {{view}, standin_now(), 0, group, api, 0, 0, 0, 0};
+    pti_view_record_api r = {{view}, standin_now(), 0, group, api, 0, 0, correlation, 0};
     r._process_id = (uint32_t)getpid();
     r._thread_id = (uint32_t)gettid();
-    r._correlation_id = standin_correlation();
     return r;
 }
 
 static void end_call(pti_view_record_api *r)
 {
     r->_end_timestamp = standin_now();
-    if (standin_is_on(r->_view_kind._view_kind))
-        standin_add(r, sizeof *r, 0, 0);
+    standin_add(r, sizeof *r, 0, 0);
+}
+
+static pti_view_record_api begin_runtime_call(uint32_t api)
+{
+    return begin_call(VIEW_RUNTIME_API, GROUP_SYCL, api, standin_correlation());
 }
 
 static void call_driver(uint32_t correlation)
 {
-    pti_view_record_api r = {{VIEW_DRIVER_API}, standin_now(), 0, GROUP_LEVEL_ZERO, 0, 0, 0, 0, 0};
-    r._process_id = (uint32_t)getpid();
-    r._thread_id = (uint32_t)gettid();
-    r._correlation_id = correlation;
+    pti_view_record_api r = begin_call(VIEW_DRIVER_API, GROUP_LEVEL_ZERO, 0, correlation);
     end_call(&r);
 }
 
@@ -88,13 +88,12 @@ static void run_kernel(uint64_t queue, const char *name, const char *file, uint6
     k._sycl_node_id = 9;
     k._sycl_queue_id = queue;
     k._sycl_invocation_id = 3;
-    if (standin_is_on(VIEW_KERNEL))
-        standin_add(&k, sizeof k, k._end_timestamp, 1);
+    standin_add(&k, sizeof k, k._end_timestamp, 1);
 }
 
 void xpu_kernel(uint64_t queue, const char *name, const char *file, uint64_t length)
 {
-    pti_view_record_api call = begin_call(VIEW_RUNTIME_API, GROUP_SYCL, 0);
+    pti_view_record_api call = begin_runtime_call(0);
     call_driver(call._correlation_id);
     run_kernel(queue, name, file, length, call._correlation_id);
     end_call(&call);
@@ -102,7 +101,7 @@ void xpu_kernel(uint64_t queue, const char *name, const char *file, uint64_t len
 
 void xpu_graph(uint64_t queue)
 {
-    pti_view_record_api call = begin_call(VIEW_RUNTIME_API, GROUP_SYCL, 3);
+    pti_view_record_api call = begin_runtime_call(3);
     for (uint64_t i = 1; i <= 3; i++)
         run_kernel(queue, "node", NULL, i * 1000, call._correlation_id);
     end_call(&call);
@@ -110,7 +109,7 @@ void xpu_graph(uint64_t queue)
 
 void xpu_copy(uint64_t queue, int type, uint64_t bytes)
 {
-    pti_view_record_api call = begin_call(VIEW_RUNTIME_API, GROUP_SYCL, 1);
+    pti_view_record_api call = begin_runtime_call(1);
     pti_view_record_memory_copy r;
     memset(&r, 0, sizeof r);
     r._view_kind._view_kind = VIEW_COPY;
@@ -130,14 +129,13 @@ void xpu_copy(uint64_t queue, int type, uint64_t bytes)
     r._submit_timestamp = r._start_timestamp + 250; /* clocks of host and device differ */
     r._bytes = bytes;
     r._sycl_queue_id = queue;
-    if (standin_is_on(VIEW_COPY))
-        standin_add(&r, sizeof r, r._end_timestamp, 1);
+    standin_add(&r, sizeof r, r._end_timestamp, 1);
     end_call(&call);
 }
 
 void xpu_copy_p2p(uint64_t queue, uint64_t bytes)
 {
-    pti_view_record_api call = begin_call(VIEW_RUNTIME_API, GROUP_SYCL, 1);
+    pti_view_record_api call = begin_runtime_call(1);
     pti_view_record_memory_copy_p2p r;
     memset(&r, 0, sizeof r);
     r._view_kind._view_kind = VIEW_COPY_P2P;
@@ -154,14 +152,13 @@ void xpu_copy_p2p(uint64_t queue, uint64_t bytes)
     r._end_timestamp = r._start_timestamp + bytes;
     r._bytes = bytes;
     r._sycl_queue_id = queue;
-    if (standin_is_on(VIEW_COPY_P2P))
-        standin_add(&r, sizeof r, r._end_timestamp, 1);
+    standin_add(&r, sizeof r, r._end_timestamp, 1);
     end_call(&call);
 }
 
 void xpu_fill(uint64_t queue, uint64_t value, uint64_t bytes)
 {
-    pti_view_record_api call = begin_call(VIEW_RUNTIME_API, GROUP_SYCL, 2);
+    pti_view_record_api call = begin_runtime_call(2);
     pti_view_record_memory_fill r;
     memset(&r, 0, sizeof r);
     r._view_kind._view_kind = VIEW_FILL;
@@ -178,8 +175,7 @@ void xpu_fill(uint64_t queue, uint64_t value, uint64_t bytes)
     r._bytes = bytes;
     r._value_for_set = value;
     r._sycl_queue_id = queue;
-    if (standin_is_on(VIEW_FILL))
-        standin_add(&r, sizeof r, r._end_timestamp, 1);
+    standin_add(&r, sizeof r, r._end_timestamp, 1);
     end_call(&call);
 }
 
@@ -202,8 +198,7 @@ void xpu_wait(void)
         while (free_at[i] > standin_now())
             nanosleep(&(struct timespec){0, 20000}, NULL);
     r._end_timestamp = standin_now();
-    if (standin_is_on(VIEW_SYNCHRONIZATION))
-        standin_add(&r, sizeof r, 0, 0);
+    standin_add(&r, sizeof r, 0, 0);
 }
 
 void xpu_overhead(uint64_t length, uint64_t cost)
@@ -217,8 +212,7 @@ void xpu_overhead(uint64_t length, uint64_t cost)
     r._overhead_count = 12;
     r._overhead_duration_ns = cost;
     r._overhead_kind = 3;
-    if (standin_is_on(VIEW_OVERHEAD))
-        standin_add(&r, sizeof r, 0, 0);
+    standin_add(&r, sizeof r, 0, 0);
 }
 
 void xpu_collective(const char *name, uint64_t length)
@@ -232,18 +226,10 @@ void xpu_collective(const char *name, uint64_t length)
     r._process_id = (uint32_t)getpid();
     r._thread_id = (uint32_t)gettid();
     r._communicator_id = 77;
-    if (standin_is_on(VIEW_COMMUNICATION))
-        standin_add(&r, sizeof r, 0, 0);
+    standin_add(&r, sizeof r, 0, 0);
 }
 
 /* -- Level Zero */
-
-#define FAIL_IF_WANTED()                                                                           \
-    do {                                                                                           \
-        int wanted = standin_failure(__func__);                                                    \
-        if (wanted)                                                                                \
-            return wanted;                                                                         \
-    } while (0)
 
 int zeInit(uint32_t flags)
 {
@@ -279,7 +265,7 @@ int zeDeviceGet(void *driver, uint32_t *count, void **devices)
 {
     (void)driver;
     FAIL_IF_WANTED();
-    *count = 1 + (uint32_t)standin_setting("STANDIN_GPUS", 2);
+    *count = 1 + (uint32_t)setting("STANDIN_GPUS", 2);
     for (uint32_t i = 0; i < *count; i++)
         devices[i] = (void *)(uintptr_t)(1 + i);
     return 0;
@@ -289,7 +275,7 @@ int zeDeviceGet(void *driver, uint32_t *count, void **devices)
 int zeDeviceGetSubDevices(void *device, uint32_t *count, void **devices)
 {
     FAIL_IF_WANTED();
-    *count = device == (void *)2 && standin_setting("STANDIN_GPUS", 2) == 1;
+    *count = device == (void *)2 && setting("STANDIN_GPUS", 2) == 1;
     if (*count)
         devices[0] = (void *)3;
     return 0;
