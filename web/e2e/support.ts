@@ -53,6 +53,7 @@ export async function open(hash: string, options: Options = {}): Promise<Opened>
     acceptDownloads: true,
   });
   const page = await context.newPage();
+  page.setDefaultTimeout(60_000); // a busy machine
   const complaints: string[] = [];
   const waiting = new Set<Request>();
   asked.set(page, waiting);

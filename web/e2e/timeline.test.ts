@@ -27,7 +27,7 @@ async function show(hash: string): Promise<void> {
 }
 
 const sharp = (on: Page) =>
-  on.waitForFunction(() => document.querySelector('.tl') !== null && window.__kinoFrames?.isSharp, undefined, { timeout: 30_000, polling: 20 });
+  on.waitForFunction(() => document.querySelector('.tl') !== null && window.__kinoFrames?.isSharp, undefined, { timeout: 60_000, polling: 20 });
 
 /** What the address says, once it has come to rest. */
 async function written(on: Page = page): Promise<URLSearchParams> {

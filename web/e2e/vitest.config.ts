@@ -7,8 +7,8 @@ export default defineConfig({
     globalSetup: ['e2e/browser.ts'],
     maxWorkers: 2,
     maxConcurrency: 2,
-    testTimeout: 90_000,
-    hookTimeout: 60_000,
-    expect: { poll: { timeout: 30_000, interval: 40 } },
+    testTimeout: 180_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000, interval: 40 } },
   },
 });
