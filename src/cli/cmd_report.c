@@ -1,4 +1,6 @@
 /* cmd_report.c - kino report: where the time goes and what to do about it. */
+#include <malloc.h>
+
 #include "base/error.h"
 #include "cli/cli.h"
 
@@ -79,6 +81,10 @@ static int run_report(void *options, char **arguments, size_t count)
 {
     const report_options *given = options;
     kino_error err;
+#ifdef M_ARENA_MAX
+    /* Analyses beside each other ask seldom and for much: heaps for each thread only keep it. */
+    (void)mallopt(M_ARENA_MAX, 1);
+#endif
     if (count == 0)
         return kino__report_usage(&kino__command_report, "which trace or folder?");
     kino_report_options how = KINO_REPORT_OPTIONS_INIT;
