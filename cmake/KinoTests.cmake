@@ -4,7 +4,7 @@ if(NOT KINO_TESTS)
     return()
 endif()
 
-file(GLOB unit_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/tests/unit/*.c")
+file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/tests/unit/*.c")
 add_executable(kino_unit_tests ${unit_sources} $<TARGET_OBJECTS:kino_cli> $<TARGET_OBJECTS:kino_tracer>)
 target_include_directories(kino_unit_tests PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/tests")
 target_compile_definitions(kino_unit_tests PRIVATE "KINO_TEST_ROOT=\"${CMAKE_CURRENT_SOURCE_DIR}\"")

@@ -1,7 +1,7 @@
 /* render.h - answers out: one file per output format, listed in renderers.def.
  *
  * A new format: src/render/<name>.c with a kino__renderer_def, RENDERER(<name>) in renderers.def, a
- * case in tests/unit/test_render.c, a line in docs/man/kino.md.
+ * case in tests/unit/render/test_render.c, a line in docs/man/kino.md.
  *
  * A renderer writes into render->text and calls kino__render_flush now and then; it never looks at
  * the store beyond tables. The same answer and options give the same bytes. */
