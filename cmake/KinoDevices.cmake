@@ -1,5 +1,5 @@
 # What injected libraries need of device runtimes: headers only, where they are installed. OpenCL's layer
-# (src/tracer/backend/opencl*.c) is part of libkino_inject; the runtime is the program's, nothing is linked.
+# (src/tracer/backend/opencl/opencl*.c) is part of libkino_inject; the runtime is the program's, nothing is linked.
 
 set(KINO_OPENCL FALSE)
 if(KINO_SHARED)

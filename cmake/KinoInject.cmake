@@ -12,7 +12,7 @@ endif()
 
 kino_layer_sources(inject_sources inject)
 if(KINO_OPENCL)
-    file(GLOB opencl_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/src/tracer/backend/opencl*.c")
+    file(GLOB_RECURSE opencl_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/src/tracer/backend/opencl/opencl*.c")
     list(APPEND inject_sources ${opencl_sources})
 endif()
 set(inject_exports "${CMAKE_CURRENT_SOURCE_DIR}/src/inject/exports.map")

@@ -2,11 +2,12 @@
 # libkino.a is one object whose internal names are local, so that it may meet libkino_engine.a in a program.
 
 kino_layer_sources(tracer_sources tracer)
-# Backends of devices that libkino brings along; others are libraries of their own: KinoDevices.cmake
+# Backends of devices that libkino brings along; others are parts of other libraries: KinoDevices.cmake
+list(FILTER tracer_sources EXCLUDE REGEX "/src/tracer/backend/")
 kino_def_sources(src/tracer/backend/backends.def BACKEND src/tracer/backend "" backend_sources)
 foreach(source IN LISTS backend_sources)
     get_filename_component(name "${source}" NAME_WE)
-    file(GLOB files CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/src/tracer/backend/${name}*.c")
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/src/tracer/backend/${name}*.c")
     list(APPEND tracer_sources ${files})
 endforeach()
 add_library(kino_tracer OBJECT ${tracer_sources})

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "inject/itt.h"
-#include "tracer/clock.h"
-#include "tracer/ring.h"
+#include "tracer/thread_ring.h"
+#include "tracer/ticks.h"
 
 enum { OPEN_MAX = 1024, EVENTS_MAX = 1024, EVENT_NAME_MAX = 256 };
 

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inject/lane.h"
 #include "inject/nvtx_abi.h"
+#include "inject/open_ranges.h"
 
 enum { NARROW_BYTES = 4096, NVTX_VERSION = 3 };
 

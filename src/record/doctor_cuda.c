@@ -123,7 +123,7 @@ static void *open_cupti(kino__probe_result *r)
 {
     const char *given = kino__doctor_variable("KINO_CUPTI_LIBRARY");
     const char *named[] = {given, NULL};
-    /* As the recorder looks for it (tracer/backend/cupti_load.c). */
+    /* As the recorder looks for it (tracer/backend/cupti/cupti_load.c). */
     static const char *const names[] = {"libcupti.so.13",
                                         "libcupti.so.12",
                                         "libcupti.so",

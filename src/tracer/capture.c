@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "tracer/memory_limit.h"
-#include "tracer/process.h"
+#include "tracer/own_process.h"
 #include "tracer/tracer.h"
 #include "wire/injection.h"
 

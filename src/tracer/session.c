@@ -9,11 +9,11 @@
 
 #include "base/error.h"
 #include "base/json_out.h"
-#include "tracer/clock.h"
-#include "tracer/control.h"
-#include "tracer/device.h"
-#include "tracer/process.h"
-#include "tracer/ring.h"
+#include "tracer/control/control.h"
+#include "tracer/device/device.h"
+#include "tracer/own_process.h"
+#include "tracer/thread_ring.h"
+#include "tracer/ticks.h"
 
 enum {
     SLOW_BIT = (int)0x80000000u, /* of the active flag: no counter to read directly */

@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "tracer/clock.h"
-#include "tracer/device.h"
-#include "tracer/ring.h"
+#include "tracer/device/device.h"
+#include "tracer/thread_ring.h"
+#include "tracer/ticks.h"
 #include "wire/injection.h"
 
 /* One tracer for the process: NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables) */

@@ -10,8 +10,8 @@
 #include <kino/device.h>
 
 #include "base/clock.h"
-#include "tracer/device_details.h"
-#include "tracer/device_library.h"
+#include "tracer/device/device_details.h"
+#include "tracer/device/device_library.h"
 
 static inline uint64_t kino__backend_clock_ns(clockid_t clock)
 {

@@ -7,8 +7,8 @@
 #include <cupti_profiler_target.h>
 #include <cupti_target.h>
 
-#include "tracer/backend/cupti_abi.h"
-#include "tracer/backend/cupti_pm_abi.h"
+#include "tracer/backend/cupti/cupti_abi.h"
+#include "tracer/backend/cupti/cupti_pm_abi.h"
 
 #define SAME(ours, field, theirs, member)                                                          \
     _Static_assert(offsetof(ours, field) == offsetof(theirs, member) &&                            \

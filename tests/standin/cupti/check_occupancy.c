@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "tracer/backend/cupti_internal.h"
+#include "tracer/backend/cupti/cupti_internal.h"
 
 static const kino__cuda_limits devices[] = {
     /* major, minor, threads: block, SM; registers: block; warp; shared: block; SMs; registers: SM;

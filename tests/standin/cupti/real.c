@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "records.h"
-#include "tracer/backend/cupti_abi.h"
+#include "tracer/backend/cupti/cupti_abi.h"
 
 static cupti_calls calls;
 static uint32_t version;

@@ -1,5 +1,5 @@
 /* vendor.h - rocprofiler-sdk 1.x as its public headers have it: what the stand-in plays back. Kept
- * apart from src/tracer/backend/rocm_abi.h on purpose, with whole structs where that one has
+ * apart from src/tracer/backend/rocm/rocm_abi.h on purpose, with whole structs where that one has
  * beginnings: a wrong offset there shows here. */
 #ifndef STANDIN_ROCM_VENDOR_H
 #define STANDIN_ROCM_VENDOR_H

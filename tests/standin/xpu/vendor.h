@@ -1,5 +1,5 @@
 /* vendor.h - records of Intel's PTI as its public header has them; kept apart from
- * src/tracer/backend/xpu_abi.h on purpose: a wrong offset there shows here. */
+ * src/tracer/backend/xpu/xpu_abi.h on purpose: a wrong offset there shows here. */
 #ifndef STANDIN_XPU_VENDOR_H
 #define STANDIN_XPU_VENDOR_H
 

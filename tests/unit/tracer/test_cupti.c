@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "tracer/backend/cupti_internal.h"
+#include "tracer/backend/cupti/cupti_internal.h"
 #include "unit/test.h"
 
 static const kino__cuda_limits hopper = {

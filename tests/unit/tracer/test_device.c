@@ -11,7 +11,7 @@
 #include <kino/kino.h>
 
 #include "base/json_out.h"
-#include "tracer/device.h"
+#include "tracer/device/device.h"
 #include "unit/test.h"
 
 /* A backend that writes down what it is asked. */

@@ -1,5 +1,5 @@
 /* A device's clock from observations: exact where it can be, never worse than they allow. */
-#include "tracer/device_clock.h"
+#include "tracer/device/device_clock.h"
 #include "unit/test.h"
 
 static const int64_t second = 1000000000;

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/device_follow.h"
+#include "tracer/device/device_follow.h"
 #include "unit/test.h"
 
 /* -- a host that keeps what it is given */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/device_library.h"
+#include "tracer/device/device_library.h"
 #include "unit/test.h"
 
 static const char *const nowhere[] = {"libkino_no_such_library.so.7", NULL};

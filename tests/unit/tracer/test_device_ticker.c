@@ -2,7 +2,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tracer/device_ticker.h"
+#include "tracer/device/device_ticker.h"
 #include "unit/test.h"
 
 static int ticks;

@@ -6,7 +6,7 @@
 
 #include <kino/record_function.h>
 
-#include "tracer/record_function_internal.h"
+#include "tracer/function/record_function_internal.h"
 #include "unit/test.h"
 
 static void *count_start(const kino_record_function *fn, void *user)

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "tracer/clients.h"
-#include "tracer/loggers.h"
+#include "tracer/control/clients.h"
+#include "tracer/control/loggers.h"
 #include "unit/test.h"
 
 static kino__clients clients;

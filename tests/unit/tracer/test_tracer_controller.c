@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "tracer/controller.h"
+#include "tracer/control/controller.h"
 #include "unit/test.h"
 
 static const int64_t wall_0 = 1700000000000; /* ms */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "tracer/fabric.h"
+#include "tracer/control/fabric_client.h"
 #include "unit/test.h"
 
 static kino_error err;

@@ -9,7 +9,7 @@
 #include <kino/record_function.h>
 
 #include "base/json_out.h"
-#include "tracer/device_groups.h"
+#include "tracer/device/device_groups.h"
 #include "unit/test.h"
 
 static struct {

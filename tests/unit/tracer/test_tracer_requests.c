@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "tracer/requests.h"
+#include "tracer/control/request_sources.h"
 #include "unit/test.h"
 
 enum { MS = 1000000 };
