@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/http_access.h"
 #include "base/utf8.h"
-#include "server/access.h"
-#include "server/params.h"
+#include "server/url_params.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

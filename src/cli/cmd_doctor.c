@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/sink.h"
 #include "cli/own_tables.h"
-#include "daemon/client.h"
+#include "client/client.h"
 #include "record/doctor.h"
 
 enum { TITLE_WIDTH = 28, STATE_WIDTH = 9, LEAST_WIDTH = 60, MOST_WIDTH = 110 };

@@ -9,8 +9,8 @@
 #include "cli/daemon_options.h"
 #include "cli/status_top.h"
 #include "cli/terminal.h"
-#include "daemon/client_request.h"
-#include "daemon/client_why.h"
+#include "client/client_request.h"
+#include "client/client_why.h"
 
 typedef struct status_options {
     kino__common_options common;

@@ -14,7 +14,7 @@
 #include "cli/interrupt.h"
 #include "cli/trigger_finish.h"
 #include "cli/write_out.h"
-#include "daemon/client_request.h"
+#include "client/client_request.h"
 
 enum { LOOK_MS = 200, MOST_LOOK_MS = 1000, ABSENT_LOOKS = 20 };
 

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "cli/own_tables.h"
-#include "daemon/client_request.h"
+#include "client/client_request.h"
 
 typedef struct kino__daemon_options {
     const char *socket, *host;

@@ -5,7 +5,7 @@
 #define KINO__CLI_STATUS_TOP_H
 
 #include "base/json_in.h"
-#include "daemon/client.h"
+#include "client/client.h"
 
 /* On a terminal: a frame each second until q, Ctrl-C or the end of the daemon. Elsewhere: one
  * frame, as text. Needs a daemon of ours. Returns the exit code; errors are reported. */

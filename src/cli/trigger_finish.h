@@ -4,7 +4,7 @@
 #define KINO__CLI_TRIGGER_FINISH_H
 
 #include "cli/cli.h"
-#include "daemon/client_request.h"
+#include "client/client_request.h"
 
 typedef struct kino__finish {
     const char *to;    /* suffix of a format of kino convert: "kino", "json.gz"; NULL: as it is */

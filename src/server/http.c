@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "server/access.h"
+#include "base/http_access.h"
 #include "server/route.h"
 #include "server/server_internal.h"
 

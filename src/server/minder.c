@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "server/clock.h"
 #include "server/server_internal.h"
+#include "server/wait_clock.h"
 
 enum {
     TICK_MS = 100,

@@ -9,8 +9,8 @@
 #include <kino/engine.h>
 
 #include "server/body.h"
-#include "server/catalog.h"
-#include "server/params.h"
+#include "server/run_catalog.h"
+#include "server/url_params.h"
 
 typedef struct kino__request kino__request;
 typedef struct kino__route kino__route;

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/http_access.h"
 #include "base/json_out.h"
-#include "server/access.h"
-#include "server/clock.h"
 #include "server/route.h"
 #include "server/server_internal.h"
+#include "server/wait_clock.h"
 
 enum { MOST_WAIT_S = 60, FAST_S = 30, SLOW_S = 300, TEXT_LIMIT = 512 << 20 };
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/http_access.h"
 #include "base/thread.h"
-#include "server/access.h"
 #include "server/mapped.h"
 #include "server/route.h"
 #include "server/server_internal.h"

@@ -5,8 +5,8 @@
 #include <pthread.h>
 
 #include "server/cache.h"
-#include "server/catalog.h"
 #include "server/lane.h"
+#include "server/run_catalog.h"
 #include "server/server.h"
 
 /* A client's connection, from its first byte to its last. */

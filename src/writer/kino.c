@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "wire/bytes.h"
-#include "writer/kino_internal.h"
+#include "writer/kino_writer_internal.h"
 #include "writer/ordered.h"
 #include "writer/writer.h"
 

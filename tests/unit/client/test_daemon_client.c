@@ -5,8 +5,8 @@
 
 #include "base/json_in.h"
 #include "cli/daemon_options.h"
-#include "daemon/client_request.h"
-#include "daemon/client_why.h"
+#include "client/client_request.h"
+#include "client/client_why.h"
 #include "unit/test.h"
 
 TEST(durations_need_a_unit)

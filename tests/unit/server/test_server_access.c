@@ -1,6 +1,6 @@
 /* test_server_access.c - who may ask: hosts, other sites, tokens; and what two headers mean. */
+#include "base/http_access.h"
 #include "base/str.h"
-#include "server/access.h"
 #include "unit/test.h"
 
 TEST(hosts_that_nobody_can_point_here_are_ours)

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "server/cache.h"
-#include "server/catalog.h"
+#include "server/run_catalog.h"
 #include "unit/test.h"
 
 /* -- the list of the engine -- */

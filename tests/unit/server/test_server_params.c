@@ -1,5 +1,5 @@
 /* test_server_params.c - the parameters of a request: what is read, and what is refused and how. */
-#include "server/params.h"
+#include "server/url_params.h"
 #include "unit/test.h"
 
 static kino__params params;

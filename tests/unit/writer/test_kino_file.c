@@ -12,7 +12,7 @@
 #include "unit/write_text.h"
 #include "wire/bytes.h"
 #include "wire/chunk.h"
-#include "writer/kino_internal.h"
+#include "writer/kino_writer_internal.h"
 
 /* Spans, a B/E pair, flows, instants, counters, metadata events; own categories, texts as pids and
  * ids, wide numbers, unknown keys, arguments of every class, some not fit to be taken apart (the

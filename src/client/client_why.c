@@ -1,5 +1,5 @@
 /* client_why.c - see client_why.h. */
-#include "daemon/client_why.h"
+#include "client/client_why.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

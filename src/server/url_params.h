@@ -1,12 +1,12 @@
-/* params.h - the parameters of a request: what stands behind the ? of its address, decoded and
+/* url_params.h - the parameters of a request: what stands behind the ? of its address, decoded and
  * checked.
  *
  *   run=resnet%2Fa&from=0&to=1000&tracks=0,3-9
  *
  * Pure: text in, values out. Names are unique; escapes are whole, texts are UTF-8 without NUL;
  * whatever does not fit is KINO_ARGUMENT with a message that names the parameter. */
-#ifndef KINO__SERVER_PARAMS_H
-#define KINO__SERVER_PARAMS_H
+#ifndef KINO__SERVER_URL_PARAMS_H
+#define KINO__SERVER_URL_PARAMS_H
 
 #include <kino/base.h>
 

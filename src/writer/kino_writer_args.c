@@ -1,4 +1,5 @@
-/* kino_args.c - argument texts taken apart: templates with gaps, and a column of values a key.
+/* kino_writer_args.c - argument texts taken apart: templates with gaps, and a column of values a
+ * key.
  *
  *   {"External id": 13, "stream": 7, "name": "x"}    template  {"External id": _, "stream": _, ...
  *                                                    values    its external id; int 7; text "x"
@@ -12,7 +13,7 @@
 #include "base/decimal.h"
 #include "store/args.h"
 #include "wire/bytes.h"
-#include "writer/kino_internal.h"
+#include "writer/kino_writer_internal.h"
 
 enum {
     MAX_SLOTS = KINO__KINO_SLOTS_MAX,

@@ -1,6 +1,6 @@
-/* access.h - who may ask, and what headers mean: pure functions over their texts. */
-#ifndef KINO__SERVER_ACCESS_H
-#define KINO__SERVER_ACCESS_H
+/* http_access.h - who may ask, and what headers mean: pure functions over their texts. */
+#ifndef KINO__BASE_HTTP_ACCESS_H
+#define KINO__BASE_HTTP_ACCESS_H
 
 #include <kino/base.h>
 

@@ -1,6 +1,6 @@
-/* kino_pack.c - from columns and payloads to chunks of a .kino file. */
+/* kino_writer_pack.c - from columns and payloads to chunks of a .kino file. */
 #include "wire/bytes.h"
-#include "writer/kino_internal.h"
+#include "writer/kino_writer_internal.h"
 
 enum {
     LEVEL = 6,

@@ -4,7 +4,7 @@
  * It takes the text for libkineto as it is, so every value is checked here: a line too much in it
  * would be a setting too much in somebody's training. It tells which processes will get the text,
  * and never again anything: the rest is seen from outside, where they run on this machine. */
-#include "daemon/client_dynolog.h"
+#include "client/client_dynolog.h"
 
 #include <errno.h>
 #include <inttypes.h>

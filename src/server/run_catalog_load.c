@@ -1,11 +1,12 @@
-/* catalog_load.c - the threads that load runs and build timelines, one piece of work at a time. */
+/* run_catalog_load.c - the threads that load runs and build timelines, one piece of work at a time.
+ * */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/vec.h"
-#include "server/catalog_internal.h"
 #include "server/lane.h"
+#include "server/run_catalog_internal.h"
 
 enum { PREPARE_NICE = 10 };
 

@@ -1,13 +1,13 @@
-/* catalog_internal.h - the body of the catalogue, for catalog*.c only.
+/* run_catalog_internal.h - the body of the catalogue, for catalog*.c only.
  *
  * One lock guards everything but what is marked constant. It is held for lookups and state changes,
  * never while something is read, built or freed. */
-#ifndef KINO__SERVER_CATALOG_INTERNAL_H
-#define KINO__SERVER_CATALOG_INTERNAL_H
+#ifndef KINO__SERVER_RUN_CATALOG_INTERNAL_H
+#define KINO__SERVER_RUN_CATALOG_INTERNAL_H
 
 #include <pthread.h>
 
-#include "server/catalog.h"
+#include "server/run_catalog.h"
 
 enum { KINO__LOADER_THREADS = 2 };
 

@@ -1,8 +1,9 @@
-/* kino_head.c - what a .kino file says about the trace as a whole: metadata, strings, tracks. */
+/* kino_writer_head.c - what a .kino file says about the trace as a whole: metadata, strings,
+ * tracks. */
 #include <stdlib.h>
 
 #include "wire/bytes.h"
-#include "writer/kino_internal.h"
+#include "writer/kino_writer_internal.h"
 
 enum { STRINGS_BYTES = 8 << 20 }; /* of a STRINGS chunk, about */
 

@@ -1,8 +1,8 @@
 /* client_dynolog.h - requests to an unmodified Dynolog daemon; called through client_request.h. */
-#ifndef KINO__DAEMON_CLIENT_DYNOLOG_H
-#define KINO__DAEMON_CLIENT_DYNOLOG_H
+#ifndef KINO__CLIENT_DYNOLOG_H
+#define KINO__CLIENT_DYNOLOG_H
 
-#include "daemon/client_request.h"
+#include "client/client_request.h"
 
 KINO_NODISCARD kino_status kino__dynolog_send(const kino__client *client,
                                               const kino__on_demand_options *options,

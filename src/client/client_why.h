@@ -1,7 +1,7 @@
 /* client_why.h - why did nothing match? What is registered, and what can be seen of a process that
  * is not. */
-#ifndef KINO__DAEMON_CLIENT_WHY_H
-#define KINO__DAEMON_CLIENT_WHY_H
+#ifndef KINO__CLIENT_WHY_H
+#define KINO__CLIENT_WHY_H
 
 #include "base/json_in.h"
 #include "base/vec.h"

@@ -1,5 +1,5 @@
-/* counters.c - events of phase C as tracks of their own: one a process, counter and series; and the
- * memory of each device as PyTorch's allocator told it.
+/* counter_tracks.c - events of phase C as tracks of their own: one a process, counter and series;
+ * and the memory of each device as PyTorch's allocator told it.
  *
  *   {"ph": "C", "pid": 1, "name": "memory", "args": {"used": 5, "free": 7}}
  *   {"ph": "i", "pid": 1, "name": "[memory]", "args": {"Device Type": 1, "Device Id": 0,

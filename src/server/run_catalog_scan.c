@@ -1,11 +1,11 @@
-/* catalog_scan.c - looks at the folders again and again, and notices files that are new, changed or
- * gone. Names and times only: a look costs a stat for each file. */
+/* run_catalog_scan.c - looks at the folders again and again, and notices files that are new,
+ * changed or gone. Names and times only: a look costs a stat for each file. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/str.h"
-#include "server/catalog_internal.h"
-#include "server/clock.h"
+#include "server/run_catalog_internal.h"
+#include "server/wait_clock.h"
 
 enum { SCAN_SHARE = 20 }; /* looking takes at most a 20th of the time */
 

@@ -1,6 +1,6 @@
-/* kino_internal.h - shared by the files that write .kino: coding and packing of chunks. */
-#ifndef KINO__WRITER_KINO_INTERNAL_H
-#define KINO__WRITER_KINO_INTERNAL_H
+/* kino_writer_internal.h - shared by the files that write .kino: coding and packing of chunks. */
+#ifndef KINO__WRITER_KINO_WRITER_INTERNAL_H
+#define KINO__WRITER_KINO_WRITER_INTERNAL_H
 
 #include "codec/zstd_block.h"
 #include "store/trace.h"

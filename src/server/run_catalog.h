@@ -1,4 +1,4 @@
-/* catalog.h - the runs that are served: what there is, what is loaded, who uses it.
+/* run_catalog.h - the runs that are served: what there is, what is loaded, who uses it.
  *
  *   listing (names only, scanned again and again)
  *      └─ item = (run, span)      idle -> loading -> ready | failed -> evicted -> loading ...
@@ -8,8 +8,8 @@
  * run is shared by all who use it. When memory is over the limit the least recently used one that
  * nobody uses goes. Files that change make a new version: the old one lives until its last user is
  * done. Every function may be called by any thread. */
-#ifndef KINO__SERVER_CATALOG_H
-#define KINO__SERVER_CATALOG_H
+#ifndef KINO__SERVER_RUN_CATALOG_H
+#define KINO__SERVER_RUN_CATALOG_H
 
 #include <kino/engine.h>
 #include <kino/timeline.h>

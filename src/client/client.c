@@ -1,5 +1,5 @@
 /* client.c - finding a daemon, and calls to it. See client.h. */
-#include "daemon/client.h"
+#include "client/client.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
-/* catalog.c - who uses which run: finding, counting users, evicting. Loading and scanning are in
- * catalog_load.c and catalog_scan.c, the list as JSON in catalog_list.c. */
-#include "server/catalog.h"
+/* run_catalog.c - who uses which run: finding, counting users, evicting. Loading and scanning are
+ * in catalog_load.c and catalog_scan.c, the list as JSON in catalog_list.c. */
+#include "server/run_catalog.h"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/map.h"
-#include "server/catalog_internal.h"
+#include "server/run_catalog_internal.h"
 
 /* -- versions in memory -- */
 

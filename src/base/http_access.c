@@ -1,5 +1,5 @@
-/* access.c - hosts, where a page comes from, tokens, and the two headers about content. */
-#include "server/access.h"
+/* http_access.c - hosts, where a page comes from, tokens, and the two headers about content. */
+#include "base/http_access.h"
 
 #include <arpa/inet.h>
 #include <stdlib.h>

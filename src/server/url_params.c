@@ -1,6 +1,6 @@
-/* params.c - taking the address of a request apart. One pass, one block of memory, every length
+/* url_params.c - taking the address of a request apart. One pass, one block of memory, every length
  * bounded by that of the input. */
-#include "server/params.h"
+#include "server/url_params.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

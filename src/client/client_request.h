@@ -4,10 +4,10 @@
  * knows. A Dynolog daemon takes the text and tells only which processes will get it; what becomes
  * of them is then seen in their files and in the list of processes, where they are on this
  * machine. */
-#ifndef KINO__DAEMON_CLIENT_REQUEST_H
-#define KINO__DAEMON_CLIENT_REQUEST_H
+#ifndef KINO__CLIENT_REQUEST_H
+#define KINO__CLIENT_REQUEST_H
 
-#include "daemon/client.h"
+#include "client/client.h"
 
 typedef struct kino__on_demand_options {
     /* who: those that fit everything that is given */

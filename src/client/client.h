@@ -11,8 +11,8 @@
  * Dynolog daemon answers to five functions and closes the connection without a word for all else;
  * it dies when its caller hangs up before the answer, so a call always waits for it. Every wait has
  * a limit. One thread at a time. */
-#ifndef KINO__DAEMON_CLIENT_H
-#define KINO__DAEMON_CLIENT_H
+#ifndef KINO__CLIENT_CLIENT_H
+#define KINO__CLIENT_CLIENT_H
 
 #include <kino/base.h>
 

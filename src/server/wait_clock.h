@@ -1,6 +1,6 @@
-/* clock.h - times that only count forwards, in ms, for waits and limits. */
-#ifndef KINO__SERVER_CLOCK_H
-#define KINO__SERVER_CLOCK_H
+/* wait_clock.h - times that only count forwards, in ms, for waits and limits. */
+#ifndef KINO__SERVER_WAIT_CLOCK_H
+#define KINO__SERVER_WAIT_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>

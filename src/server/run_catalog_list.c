@@ -1,10 +1,10 @@
-/* catalog_list.c - the catalogue as JSON (docs/formats/http.md: /api/v1/runs). */
+/* run_catalog_list.c - the catalogue as JSON (docs/formats/http.md: /api/v1/runs). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "base/error.h"
-#include "server/catalog_internal.h"
+#include "server/run_catalog_internal.h"
 
 static void add_text(kino__json *json, const char *key, const char *text)
 {

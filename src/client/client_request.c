@@ -1,12 +1,12 @@
 /* client_request.c - requests to our daemon, and what both kinds share. See client_request.h. */
-#include "daemon/client_request.h"
+#include "client/client_request.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/error.h"
 #include "base/json_out.h"
-#include "daemon/client_dynolog.h"
+#include "client/client_dynolog.h"
 
 /* -- the request -- */
 
