@@ -7,10 +7,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/call_graph.h"
+#include "analysis/call_graph/call_graph.h"
 #include "analysis/device_work.h"
-#include "analysis/launch.h"
 #include "base/error.h"
+#include "names/launch_calls.h"
 #include "store/args.h"
 
 enum { MAX_LEVELS = 1000 }; /* of operators around a launch */

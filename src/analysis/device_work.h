@@ -3,7 +3,7 @@
 #ifndef KINO__ANALYSIS_DEVICE_WORK_H
 #define KINO__ANALYSIS_DEVICE_WORK_H
 
-#include "analysis/frame.h"
+#include "model/frame/frame.h"
 
 typedef struct kino__device_work {
     uint32_t *rows; /* positions of the device rows: by ts, then frame order */

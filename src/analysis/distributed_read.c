@@ -3,7 +3,7 @@
  * Newer profilers write them on the kernel ("In msg nelems", "dtype", "Process Group Name",
  * "Process Group Ranks", "Collective name"); older ones only the shapes and types of the inputs on
  * the host's span. */
-#include "analysis/distributed_internal.h"
+#include "analysis/distributed/distributed.h"
 #include "store/args.h"
 
 typedef struct element {

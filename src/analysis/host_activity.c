@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "analysis/device_work.h"
-#include "analysis/launch.h"
-#include "analysis/name_rule.h"
 #include "base/str.h"
+#include "names/launch_calls.h"
+#include "names/name_rule.h"
 #include "store/interval.h"
 
 const char *kino__host_kind_name(kino__host_kind kind)
@@ -26,7 +26,7 @@ static uint8_t kind_of_text(kino_str name)
 #define HOST_NAME(kind, where, text)                                                               \
     if (kino__name_fits(name, KINO__NAME_##where, KINO__STR(text)))                                \
         return KINO__HOST_##kind;
-#include "analysis/host_names.def"
+#include "names/host_names.def"
 #undef HOST_NAME
     return KINO__HOST_KINDS;
 }

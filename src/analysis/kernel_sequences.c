@@ -6,7 +6,7 @@
  * Cost: linear in the spans, n log n in the kernels below. */
 #include <stdlib.h>
 
-#include "analysis/call_graph.h"
+#include "analysis/call_graph/call_graph.h"
 #include "analysis/device_work.h"
 #include "base/error.h"
 

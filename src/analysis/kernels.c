@@ -12,9 +12,9 @@
 #include <stdlib.h>
 
 #include "analysis/analysis.h"
-#include "analysis/profile.h"
 #include "analysis/python_text.h"
 #include "base/error.h"
+#include "model/profile/profile.h"
 
 enum { P_GROUP };
 

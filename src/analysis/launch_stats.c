@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include "analysis/device_work.h"
-#include "analysis/large.h"
-#include "analysis/launch.h"
 #include "analysis/record_sort.h"
 #include "base/error.h"
+#include "base/large.h"
+#include "names/launch_calls.h"
 
 enum { P_RUNTIME_CUTOFF, P_DELAY_CUTOFF, P_MEMORY, P_LAST_STEP };
 

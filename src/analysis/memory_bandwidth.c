@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/frame.h"
 #include "analysis/statistics.h"
 #include "base/error.h"
+#include "model/frame/frame.h"
 #include "store/args.h"
 
 enum { P_SERIES, P_LAST_STEP };

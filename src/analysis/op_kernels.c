@@ -5,10 +5,10 @@
  * runs when the launch ends. The default looks at the launch's own thread; HTA at all of them. */
 #include <stdlib.h>
 
-#include "analysis/frame.h"
-#include "analysis/launch.h"
 #include "analysis/statistics.h"
 #include "base/error.h"
+#include "model/frame/frame.h"
+#include "names/launch_calls.h"
 
 enum { P_LAST_STEP };
 

@@ -7,8 +7,8 @@
 #include <math.h>
 
 #include "analysis/analysis.h"
-#include "analysis/profile.h"
 #include "base/error.h"
+#include "model/profile/profile.h"
 #include "store/args.h"
 
 enum { P_SM_SERIES };

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analysis/device_work.h"
-#include "analysis/large.h"
+#include "base/large.h"
 
 typedef int (*comparison)(const void *a, const void *b);
 

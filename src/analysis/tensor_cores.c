@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "analysis/analysis.h"
-#include "analysis/profile.h"
 #include "base/error.h"
+#include "model/profile/profile.h"
 
 /* -- what a trace gives -- */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "engine/engine_internal.h"
+#include "engine/kino_run.h"
 #include "engine/reload.h"
 #include "rule/rule.h"
 

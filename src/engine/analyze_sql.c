@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "engine/analyze.h"
-#include "engine/engine_internal.h"
+#include "engine/kino_run.h"
 
 /* "kernel-breakdown" as SQL writes it. */
 static void sql_name(const char *name, char out[64])

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/sink.h"
 #include "engine/analyze.h"
-#include "engine/engine_internal.h"
+#include "engine/kino_run.h"
 #include "query/query.h"
 #include "render/render.h"
 #include "render/report.h"

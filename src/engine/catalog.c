@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "engine/discover.h"
-#include "engine/engine_internal.h"
+#include "engine/kino_run.h"
 
 struct kino_catalog {
     KINO__VEC(kino_catalog_run) runs;

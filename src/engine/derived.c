@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "engine/engine_internal.h"
+#include "engine/kino_run.h"
 #include "store/derive.h"
 
 kino_status kino__derived_run_new(const kino_run *parent, kino_run **out, kino_error *err)

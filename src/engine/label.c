@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #include "base/str.h"
-#include "engine/engine_internal.h"
+#include "engine/kino_run.h"
 
 enum { RANK_DIGITS = 6 }; /* more is a time or a process id */
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "engine/engine_internal.h"
+#include "engine/kino_run.h"
 #include "reader/kino_ring.h"
 #include "store/args.h"
 

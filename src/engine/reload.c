@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/frame.h"
 #include "base/error.h"
+#include "model/frame/frame.h"
 
 /* -- has the file changed? -- */
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "engine/engine_internal.h"
+#include "engine/kino_run.h"
 
 bool kino_run_trace(const kino_run *run, size_t index, kino_trace_info *out)
 {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/thread.h"
-#include "engine/engine_internal.h"
+#include "engine/kino_run.h"
 
 enum { SPARE_BYTES = 16 << 20 }; /* a tile of more is not kept */
 

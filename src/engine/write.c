@@ -9,7 +9,7 @@
 #include "base/sink.h"
 #include "base/thread.h"
 #include "codec/codec.h"
-#include "engine/engine_internal.h"
+#include "engine/kino_run.h"
 #include "reader/reader.h"
 #include "writer/writer.h"
 

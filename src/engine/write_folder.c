@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/string_pool.h"
-#include "engine/engine_internal.h"
+#include "engine/kino_run.h"
 #include "store/derive.h"
 
 typedef struct folder {

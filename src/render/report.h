@@ -7,7 +7,7 @@
  *   sections   tables; some belong to the first screen, others to the details
  *   results    the whole answers of the analyses it was made from
  *
- * The engine fills it (engine/report.c); the files report_<form>.c here only read it. All texts
+ * The engine fills it (report/report.c); the files report_<form>.c here only read it. All texts
  * belong to the report. A new form: src/render/report_<name>.c with a kino__report_form, a line in
  * report.c, tests in tests/unit/test_report_forms.c. */
 #ifndef KINO__RENDER_REPORT_H

@@ -7,7 +7,7 @@
  *
  * Gain: their kernel time, less what is left at the given speed-up, as far as the device is busy.
  * */
-#include "rule/device.h"
+#include "rule/device_facts.h"
 #include "rule/matmul.h"
 
 enum { T_SHARE, T_SPEEDUP };

@@ -5,7 +5,7 @@
  * can be hidden the trace does not say. */
 #include <stdio.h>
 
-#include "rule/gaps.h"
+#include "rule/gap_times.h"
 
 enum { T_UTILIZATION };
 

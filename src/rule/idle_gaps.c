@@ -8,7 +8,7 @@
  * there has to be done at another time. */
 #include <stdio.h>
 
-#include "rule/gaps.h"
+#include "rule/gap_times.h"
 
 enum { T_SHARE, T_GAP };
 

@@ -6,7 +6,7 @@
  *
  * Gain: the short gaps, without those in which the host loads data or waits for the device, less
  * one microsecond each: about what is left between kernels of a CUDA graph. */
-#include "rule/gaps.h"
+#include "rule/gap_times.h"
 
 enum { T_SHARE, T_GAP, T_KERNEL, T_COUNT };
 

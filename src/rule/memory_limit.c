@@ -2,7 +2,7 @@
  *
  * The plugin also takes records of the host, whose device is -1, for the last device of the list
  * (D17); by default they do not count. What it would bring is not known. */
-#include "rule/device.h"
+#include "rule/device_facts.h"
 #include "rule/rule.h"
 
 enum { T_SHARE };

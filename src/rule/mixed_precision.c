@@ -3,7 +3,7 @@
  *
  * Gain: kernel time of eligible operators less what is left at the given speed-up, as far as the
  * device is busy. */
-#include "rule/device.h"
+#include "rule/device_facts.h"
 #include "rule/rule.h"
 
 enum { T_SPEEDUP };

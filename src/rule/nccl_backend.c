@@ -1,5 +1,5 @@
 /* nccl_backend.c - distributed training on GPUs without NCCL. The plugin's third rule. */
-#include "rule/device.h"
+#include "rule/device_facts.h"
 #include "rule/rule.h"
 
 enum { T_COMPUTE };

@@ -23,7 +23,7 @@
 #define KINO__RULE_RULE_H
 
 #include "analysis/analysis.h"
-#include "analysis/profile.h"
+#include "model/profile/profile.h"
 #include "rule/scan.h"
 
 typedef enum kino__severity {

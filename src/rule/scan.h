@@ -10,7 +10,7 @@
 #ifndef KINO__RULE_SCAN_H
 #define KINO__RULE_SCAN_H
 
-#include "analysis/profile.h"
+#include "model/profile/profile.h"
 
 typedef enum kino__scan_class {
     KINO__SCAN_NONE,

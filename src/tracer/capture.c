@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "tracer/memory_limit.h"
+#include "base/memory_limit.h"
 #include "tracer/own_process.h"
 #include "tracer/tracer.h"
 #include "wire/injection.h"

@@ -1,4 +1,4 @@
-/* print_profile.c - a trace's profile (analysis/profile.h) as JSON, for tests that compare it with
+/* print_profile.c - a trace's profile (model/profile/profile.h) as JSON, for tests that compare it with
  * recorded answers: print_profile [--compat] [--trees] TRACE
  * With --time it prints only how long the profile took to make on one thread, in ms.
  *
@@ -8,9 +8,9 @@
 
 #include <kino/engine.h>
 
-#include "analysis/profile.h"
 #include "base/json_out.h"
-#include "engine/engine_internal.h"
+#include "engine/kino_run.h"
+#include "model/profile/profile.h"
 
 typedef struct printing {
     const kino__profile *p;

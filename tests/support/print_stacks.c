@@ -8,8 +8,8 @@
 
 #include <kino/engine.h>
 
-#include "analysis/critical_path_internal.h"
-#include "engine/engine_internal.h"
+#include "analysis/critical_path/critical_path_internal.h"
+#include "engine/kino_run.h"
 
 typedef struct stacks {
     const kino__frame *f;

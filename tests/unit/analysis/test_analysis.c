@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "engine/analyze.h"
-#include "engine/engine_internal.h"
+#include "engine/kino_run.h"
 #include "query/tables.h"
 #include "unit/fixture.h"
 #include "unit/test.h"

@@ -2,9 +2,9 @@
  * is, not found where it is not, and not available where there is nothing to look at. */
 #include <inttypes.h>
 
-#include "analysis/completeness_internal.h"
-#include "analysis/launch.h"
+#include "analysis/completeness/completeness_internal.h"
 #include "engine/analyze.h"
+#include "names/launch_calls.h"
 #include "unit/fixture.h"
 #include "unit/test.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/critical_path_internal.h"
+#include "analysis/critical_path/critical_path_internal.h"
 #include "unit/analysis_rows.h"
 #include "unit/fixture.h"
 #include "unit/test.h"

@@ -2,7 +2,7 @@
  * side; medians. */
 #include <math.h>
 
-#include "analysis/diff.h"
+#include "analysis/diff/diff.h"
 #include "unit/fixture.h"
 #include "unit/test.h"
 

@@ -1,5 +1,5 @@
 /* test_memory.c - the analysis of memory on traces made by hand. */
-#include "analysis/memory_internal.h"
+#include "analysis/memory/memory_internal.h"
 #include "unit/analysis_rows.h"
 #include "unit/fixture.h"
 #include "unit/test.h"

@@ -1,8 +1,8 @@
 /* test_queues.c - queues, launches, bandwidths and kernel sequences on traces made by hand. */
 #include <string.h>
 
-#include "analysis/launch.h"
 #include "base/str.h"
+#include "names/launch_calls.h"
 #include "unit/analysis_rows.h"
 #include "unit/fixture.h"
 #include "unit/test.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tracer/memory_limit.h"
+#include "base/memory_limit.h"
 #include "unit/test.h"
 
 static void put(const char *folder, const char *name, const char *text)

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "engine/discover.h"
-#include "engine/engine_internal.h"
+#include "engine/kino_run.h"
 #include "unit/test.h"
 
 static void put(const char *name)

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "engine/engine_internal.h"
+#include "engine/kino_run.h"
 #include "unit/test.h"
 
 enum { RANKS = 3 };

@@ -1,7 +1,7 @@
 /* test_frame.c - rows, partners, steps and the cut of the table that device analyses share. */
 #include <stdlib.h>
 
-#include "analysis/frame.h"
+#include "model/frame/frame.h"
 #include "unit/fixture.h"
 #include "unit/test.h"
 

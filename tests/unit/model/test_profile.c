@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "analysis/profile.h"
+#include "model/profile/profile.h"
 #include "unit/fixture.h"
 #include "unit/test.h"
 

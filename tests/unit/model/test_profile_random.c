@@ -4,8 +4,8 @@
  * merged. The steps' parts are also worked out moment by moment. */
 #include <stdlib.h>
 
-#include "analysis/profile.h"
 #include "engine/analyze.h"
+#include "model/profile/profile.h"
 #include "unit/fixture.h"
 #include "unit/test.h"
 

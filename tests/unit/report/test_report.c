@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/sink.h"
-#include "engine/report_internal.h"
+#include "report/report_internal.h"
 #include "unit/fixture.h"
 #include "unit/test.h"
 

@@ -1,7 +1,7 @@
 /* test_redact.c - which texts are replaced by tokens, and which are not. */
 #include <string.h>
 
-#include "engine/redact_json.h"
+#include "transform/redact_json.h"
 #include "unit/test.h"
 
 static kino__redactor redactor;

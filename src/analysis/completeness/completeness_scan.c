@@ -1,0 +1,512 @@
+/* completeness_scan.c - the checks that kino check makes in one trace.
+ *
+ * Each check is a pass over the rows, or over what a link has found; a check without anything to
+ * look at says so. Cost: linear; overlaps need the logarithm of the nesting depth. */
+#include <stdlib.h>
+
+#include "analysis/completeness/completeness_internal.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "names/launch_calls.h"
+#include "store/args.h"
+#include "store/link.h"
+
+static const int64_t LONGEST_SPAN_NS = 86400000000000; /* a day */
+
+/* -- findings -- */
+
+static void skip(kino__finding *f, kino__reason reason)
+{
+    f->count = f->of = KINO_NO_INT;
+    f->reason = reason;
+}
+
+/* One more, at this event; the earliest places are kept. */
+static void found(kino__finding *f, const kino__trace *trace, uint32_t row)
+{
+    int64_t id = kino__trace_event_id(trace, row), ts = trace->ts[row];
+    uint32_t at = f->place_count;
+    f->count++;
+    while (at > 0 && (ts < f->times[at - 1] || (ts == f->times[at - 1] && id < f->places[at - 1])))
+        at--;
+    if (at == KINO__FINDING_PLACES)
+        return;
+    if (f->place_count < KINO__FINDING_PLACES)
+        f->place_count++;
+    for (uint32_t i = f->place_count - 1; i > at; i--) {
+        f->places[i] = f->places[i - 1];
+        f->times[i] = f->times[i - 1];
+    }
+    f->places[at] = id;
+    f->times[at] = ts;
+}
+
+/* -- rows -- */
+
+static uint32_t kind_bit(const kino__trace *trace, uint32_t row)
+{
+    return KINO__KIND_BIT(kino__category_kind(trace->category[row]));
+}
+
+static bool is_span(const kino__trace *trace, uint32_t row)
+{
+    return trace->phase[row] == 'X' && trace->ts[row] != KINO_NO_TIME;
+}
+
+/* Negative and absent durations count as 0; saturates. */
+static int64_t end_of(const kino__trace *trace, uint32_t row)
+{
+    int64_t dur = trace->dur[row], end;
+    if (dur == KINO_NO_TIME || dur <= 0)
+        return trace->ts[row];
+    return __builtin_add_overflow(trace->ts[row], dur, &end) ? INT64_MAX : end;
+}
+
+static bool is_call(const kino__trace *trace, uint32_t row)
+{
+    return (kind_bit(trace, row) & KINO__KINDS_LAUNCH) && is_span(trace, row);
+}
+
+static bool is_device(const kino__trace *trace, uint32_t row)
+{
+    return (kind_bit(trace, row) & KINO__KINDS_DEVICE) && is_span(trace, row);
+}
+
+/* -- durations and the window -- */
+
+typedef struct window {
+    int64_t start, end; /* start > end: not known */
+} window;
+
+/* From the spans of the profiler itself (category "Trace") and its end mark. */
+static window find_window(const kino__trace *trace)
+{
+    window w = {INT64_MAX, INT64_MIN};
+    for (uint32_t row = 0; row < trace->event_count; row++) {
+        if (!is_span(trace, row) || !(kind_bit(trace, row) & KINO__KIND_BIT(KINO__KIND_SPAN)))
+            continue;
+        int64_t end = end_of(trace, row);
+        w.start = trace->ts[row] < w.start ? trace->ts[row] : w.start;
+        w.end = end > w.end ? end : w.end;
+    }
+    if (w.start > w.end)
+        return w;
+    for (uint32_t row = 0; row < trace->event_count; row++) {
+        uint8_t phase = trace->phase[row];
+        if ((phase == 'i' || phase == 'I') && trace->ts[row] > w.end &&
+            kino__str_starts_with(kino__trace_string(trace, trace->name[row]),
+                                  KINO__STR("Record Window End")))
+            w.end = trace->ts[row];
+    }
+    return w;
+}
+
+static bool is_absurd(int64_t dur, const window *w)
+{
+    int64_t length;
+    if (dur > LONGEST_SPAN_NS)
+        return true;
+    return w->start <= w->end && !__builtin_sub_overflow(w->end, w->start, &length) && dur > length;
+}
+
+static void check_durations(const kino__trace *trace, kino__finding *findings)
+{
+    kino__finding *missing = &findings[KINO__FINDING_NO_DURATION];
+    kino__finding *negative = &findings[KINO__FINDING_NEGATIVE_DURATION];
+    kino__finding *absurd = &findings[KINO__FINDING_ABSURD_DURATION];
+    kino__finding *outside = &findings[KINO__FINDING_OUTSIDE];
+    window w = find_window(trace);
+    int64_t spans = 0;
+    for (uint32_t row = 0; row < trace->event_count; row++) {
+        if (!is_span(trace, row) || (kind_bit(trace, row) & KINO__KIND_BIT(KINO__KIND_SPAN)))
+            continue;
+        spans++;
+        if (trace->dur[row] == KINO_NO_TIME)
+            found(missing, trace, row);
+        else if (trace->dur[row] < 0)
+            found(negative, trace, row);
+        else if (is_absurd(trace->dur[row], &w))
+            found(absurd, trace, row);
+        if (w.start <= w.end && (trace->ts[row] < w.start || end_of(trace, row) > w.end))
+            found(outside, trace, row);
+    }
+    missing->of = negative->of = absurd->of = outside->of = spans;
+    for (int i = 0; spans == 0 && i < 3; i++)
+        skip((kino__finding *[]){missing, negative, absurd}[i], KINO__REASON_SPANS);
+    if (spans == 0 || w.start > w.end)
+        skip(outside, spans ? KINO__REASON_WINDOW : KINO__REASON_SPANS);
+}
+
+/* -- pairs and flows -- */
+
+static void check_pairs(const kino__trace *trace, kino__finding *findings)
+{
+    kino__finding *begin = &findings[KINO__FINDING_UNMATCHED_BEGIN];
+    kino__finding *end = &findings[KINO__FINDING_UNMATCHED_END];
+    for (uint32_t row = 0; row < trace->event_count; row++) {
+        if (trace->phase[row] == 'B')
+            found(begin, trace, row);
+        else if (trace->phase[row] == 'E')
+            found(end, trace, row);
+    }
+    begin->of = trace->pair_count + begin->count;
+    end->of = trace->pair_count + end->count;
+    if (begin->of == 0 && end->of == 0) {
+        skip(begin, KINO__REASON_PAIR_EVENTS);
+        skip(end, KINO__REASON_PAIR_EVENTS);
+    }
+}
+
+static kino_status check_flows(const kino__trace *trace, kino__finding *findings, kino_error *err)
+{
+    kino__finding *start = &findings[KINO__FINDING_FLOW_START];
+    kino__finding *end = &findings[KINO__FINDING_FLOW_END];
+    int64_t starts = 0, ends = 0;
+    for (uint32_t row = 0; row < trace->event_count; row++) {
+        starts += trace->phase[row] == 's';
+        ends += trace->phase[row] == 'f' || trace->phase[row] == 't';
+    }
+    start->of = starts;
+    end->of = ends;
+    if (starts + ends == 0) {
+        skip(start, KINO__REASON_FLOWS);
+        skip(end, KINO__REASON_FLOWS);
+        return KINO_OK;
+    }
+    const kino__flows *flows = kino__link_flows(trace);
+    enum { HAS_NEXT = 1, HAS_BEFORE = 2 };
+    uint8_t *is_joined = flows ? calloc((size_t)trace->event_count + 1, 1) : NULL;
+    if (!is_joined)
+        return kino__fail_nomem(err);
+    for (size_t i = 0; i < flows->count; i++) {
+        is_joined[flows->items[i].from] |= HAS_NEXT;
+        is_joined[flows->items[i].to] |= HAS_BEFORE;
+    }
+    for (uint32_t row = 0; row < trace->event_count; row++) {
+        uint8_t phase = trace->phase[row];
+        if (phase == 's' && !(is_joined[row] & HAS_NEXT))
+            found(start, trace, row);
+        else if ((phase == 'f' && !(is_joined[row] & HAS_BEFORE)) ||
+                 (phase == 't' && !is_joined[row]))
+            found(end, trace, row);
+    }
+    free(is_joined);
+    return KINO_OK;
+}
+
+/* -- launches -- */
+
+/* By number of the string: is it the name of a call that launches kernels? NULL when memory is
+ * out. */
+static bool *find_launch_names(const kino__trace *trace)
+{
+    size_t count = kino__string_pool_count(&trace->strings);
+    bool *is_launch = calloc(count + 1, sizeof *is_launch);
+    for (size_t i = 0; is_launch && i < count; i++) {
+        kino__launch_kind kind = kino__launch_kind_of(kino__trace_string(trace, (kino_strid)i));
+        is_launch[i] = kind == KINO__LAUNCH_KERNEL || kind == KINO__LAUNCH_GRAPH;
+    }
+    return is_launch;
+}
+
+static kino_status check_launches(const kino__trace *trace, kino__finding *findings,
+                                  kino_error *err)
+{
+    kino__finding *none = &findings[KINO__FINDING_NO_DEVICE];
+    kino__finding *launch = &findings[KINO__FINDING_LAUNCH_ALONE];
+    kino__finding *device = &findings[KINO__FINDING_DEVICE_ALONE];
+    kino__finding *early = &findings[KINO__FINDING_EARLY_WORK];
+    const uint32_t *link = kino__link_launch(trace);
+    bool *is_launch = link ? find_launch_names(trace) : NULL;
+    if (!is_launch)
+        return kino__fail_nomem(err);
+    int64_t launches = 0, works = 0, pairs = 0;
+    for (uint32_t row = 0; row < trace->event_count; row++) {
+        uint32_t other = link[row];
+        if (is_call(trace, row)) {
+            if (trace->name[row] == KINO_NO_STRING || !is_launch[trace->name[row]])
+                continue;
+            launches++;
+            if (other == KINO_NO_ROW)
+                found(launch, trace, row);
+        } else if (is_device(trace, row)) {
+            works++;
+            pairs += other != KINO_NO_ROW;
+            if (other == KINO_NO_ROW)
+                found(device, trace, row);
+            else if (trace->ts[row] < trace->ts[other])
+                found(early, trace, row);
+        }
+    }
+    free(is_launch);
+    launch->of = launches;
+    device->of = works;
+    early->of = pairs;
+    if (!launches)
+        skip(none, KINO__REASON_LAUNCHES);
+    else if (!works)
+        *none = *launch; /* all of them */
+    else
+        none->of = launches;
+    if (!works || !launches) {
+        kino__reason why = works ? KINO__REASON_LAUNCHES : KINO__REASON_DEVICE;
+        skip(launch, why);
+        skip(device, why);
+    }
+    if (!pairs)
+        skip(early, works ? KINO__REASON_PAIRS : KINO__REASON_DEVICE);
+    return KINO_OK;
+}
+
+static kino_status check_external(const kino__trace *trace, kino__finding *f, kino_error *err)
+{
+    const uint32_t owners = KINO__KIND_BIT(KINO__KIND_OP) | KINO__KIND_BIT(KINO__KIND_ANNOTATION);
+    kino__map ops;
+    kino__map_init(&ops, NULL);
+    int64_t users = 0;
+    bool has_ops = false, ok = true;
+    for (uint32_t row = 0; ok && row < trace->event_count; row++) {
+        if (!(kind_bit(trace, row) & owners) || !is_span(trace, row))
+            continue;
+        has_ops = true;
+        int64_t id = kino__trace_external(trace, row);
+        ok = id <= 0 || kino__map_put(&ops, (uint64_t)id, 0) != NULL;
+    }
+    for (uint32_t row = 0; row < trace->event_count; row++) {
+        if (!is_device(trace, row) && !is_call(trace, row))
+            continue;
+        int64_t id = kino__trace_external(trace, row);
+        if (id <= 0)
+            continue;
+        users++;
+        if (!kino__map_get(&ops, (uint64_t)id))
+            found(f, trace, row);
+    }
+    f->of = users;
+    if (!users || !has_ops)
+        skip(f, users ? KINO__REASON_OPS : KINO__REASON_EXTERNAL);
+    kino__map_deinit(&ops);
+    return ok ? KINO_OK : kino__fail_nomem(err);
+}
+
+/* -- overlaps -- */
+
+/* Ends of the spans that are open, the earliest on top. */
+typedef KINO__VEC(int64_t) end_heap;
+
+static void heap_pop(end_heap *heap)
+{
+    int64_t last = heap->items[--heap->count];
+    size_t at = 0, child;
+    while ((child = 2 * at + 1) < heap->count) {
+        child += child + 1 < heap->count && heap->items[child + 1] < heap->items[child];
+        if (heap->items[child] >= last)
+            break;
+        heap->items[at] = heap->items[child];
+        at = child;
+    }
+    if (heap->count)
+        heap->items[at] = last;
+}
+
+static bool heap_push(end_heap *heap, int64_t end)
+{
+    if (!kino__vec_reserve(heap, 1))
+        return false;
+    size_t at = heap->count++;
+    for (; at > 0 && heap->items[(at - 1) / 2] > end; at = (at - 1) / 2)
+        heap->items[at] = heap->items[(at - 1) / 2];
+    heap->items[at] = end;
+    return true;
+}
+
+/* Rows are sorted by start, longer first: a span that ends after the earliest end among the open
+ * ones crosses that one. */
+static kino_status check_overlaps(const kino__trace *trace, kino__finding *f, kino_error *err)
+{
+    end_heap open = {0};
+    int64_t spans = 0;
+    bool ok = true;
+    for (size_t i = 0; ok && i < trace->tracks.count; i++) {
+        const kino__track *track = &trace->tracks.items[i];
+        open.count = 0;
+        for (uint32_t k = 0; ok && track->kind == KINO__TRACK_HOST && k < track->count; k++) {
+            uint32_t row = track->first + k;
+            if (!is_span(trace, row))
+                continue;
+            spans++;
+            int64_t end = end_of(trace, row);
+            while (open.count && open.items[0] <= trace->ts[row])
+                heap_pop(&open);
+            if (open.count && open.items[0] < end)
+                found(f, trace, row);
+            ok = heap_push(&open, end);
+        }
+    }
+    f->of = spans;
+    if (!spans)
+        skip(f, KINO__REASON_HOST);
+    kino__vec_deinit(&open);
+    return ok ? KINO_OK : kino__fail_nomem(err);
+}
+
+/* -- what the profiler says about itself -- */
+
+/* The number behind a label in a log line ("Out-of-range = 12"), or KINO_NO_INT. */
+static int64_t number_behind(kino_str text, const char *label)
+{
+    const char *at = text.size ? memmem(text.data, text.size, label, strlen(label)) : NULL;
+    if (!at)
+        return KINO_NO_INT;
+    at += strlen(label);
+    size_t digits = 0;
+    while (at + digits < text.data + text.size && at[digits] >= '0' && at[digits] <= '9')
+        digits++;
+    int64_t value;
+    return kino__str_to_int((kino_str){at, digits}, &value) ? value : KINO_NO_INT;
+}
+
+/* How many strings a JSON array has. */
+static int64_t count_lines(kino_str text)
+{
+    int64_t lines = 0;
+    bool is_inside = false;
+    for (size_t i = 0; i < text.size; i++) {
+        if (is_inside && text.data[i] == '\\')
+            i++;
+        else if (text.data[i] == '"') {
+            is_inside = !is_inside;
+            lines += is_inside;
+        }
+    }
+    return lines;
+}
+
+static void set_count(kino__finding *f, int64_t count, int64_t of, kino__reason otherwise)
+{
+    if (count == KINO_NO_INT) {
+        skip(f, otherwise);
+        return;
+    }
+    f->count = count;
+    f->of = of;
+}
+
+/* "dropped_events": 5, "lost_records": "7": whatever the profiler calls it. */
+static int64_t count_dropped(const kino__trace *trace)
+{
+    int64_t sum = KINO_NO_INT, value;
+    for (size_t i = 0; i < trace->metadata.count; i++) {
+        const kino__metadata *m = &trace->metadata.items[i];
+        char key[64];
+        size_t size = m->key.size < sizeof key - 1 ? m->key.size : sizeof key - 1;
+        for (size_t k = 0; k < size; k++)
+            key[k] = m->key.data[k] >= 'A' && m->key.data[k] <= 'Z' ? (char)(m->key.data[k] + 32)
+                                                                    : m->key.data[k];
+        key[size] = 0;
+        if ((strstr(key, "dropped") || strstr(key, "lost")) &&
+            kino__json_to_int(m->value, &value) && value >= 0)
+            sum = sum == KINO_NO_INT ? value : kino__sum(sum, value);
+    }
+    return sum;
+}
+
+static void check_profiler(const kino__trace *trace, kino__finding *findings)
+{
+    kino_str info = kino__trace_metadata(trace, "INFO");
+    kino_str warning = kino__trace_metadata(trace, "WARNING");
+    kino_str error = kino__trace_metadata(trace, "ERROR");
+    bool has_log = info.size || warning.size || error.size;
+    int64_t records = number_behind(info, "Processed ");
+    set_count(&findings[KINO__FINDING_PROFILER_DROPPED], count_dropped(trace), KINO_NO_INT,
+              KINO__REASON_DROPPED);
+    set_count(&findings[KINO__FINDING_PROFILER_STOPPED],
+              number_behind(info, "CUPTI stopped early? = "), KINO_NO_INT, KINO__REASON_COUNTS);
+    set_count(&findings[KINO__FINDING_OUT_OF_RANGE], number_behind(info, "Out-of-range = "),
+              records, KINO__REASON_COUNTS);
+    set_count(&findings[KINO__FINDING_OUT_OF_ORDER], number_behind(info, "CPU GPU out-of-order = "),
+              records, KINO__REASON_COUNTS);
+    set_count(&findings[KINO__FINDING_BAD_LINKS],
+              number_behind(info, "Invalid ext correlations = "), records, KINO__REASON_COUNTS);
+    set_count(&findings[KINO__FINDING_MESSAGES],
+              has_log ? count_lines(warning) + count_lines(error) : KINO_NO_INT, KINO_NO_INT,
+              KINO__REASON_LOG);
+}
+
+/* -- what is missing -- */
+
+static bool is_collective(const kino__trace *trace, uint32_t row)
+{
+    uint32_t kind = kind_bit(trace, row);
+    kino_str name = kino__trace_string(trace, trace->name[row]);
+    if (kind & KINO__KIND_BIT(KINO__KIND_KERNEL))
+        return kino__str_starts_with(name, KINO__STR("nccl")) ||
+               kino__str_starts_with(name, KINO__STR("rccl"));
+    if (kind & KINO__KIND_BIT(KINO__KIND_OP))
+        return kino__str_is(name, "record_param_comms") ||
+               kino__str_starts_with(name, KINO__STR("c10d::"));
+    return false;
+}
+
+/* "[]" and "{}" say as little as nothing. */
+static bool is_empty(kino_str value)
+{
+    for (size_t i = 0; i < value.size; i++)
+        if (!strchr("[]{} \t\r\n", value.data[i]))
+            return false;
+    return true;
+}
+
+static kino_status check_metadata(const kino__trace *trace, kino__finding *findings,
+                                  kino_error *err)
+{
+    const kino__steps *steps = kino__link_steps(trace);
+    if (!steps)
+        return kino__fail_nomem(err);
+    bool has_kernels = false, has_collectives = false;
+    int64_t events = 0;
+    for (uint32_t row = 0; row < trace->event_count; row++) {
+        events += trace->phase[row] != 'M';
+        has_kernels |= kino__category_kind(trace->category[row]) == KINO__KIND_KERNEL;
+        has_collectives = has_collectives || is_collective(trace, row);
+    }
+    bool has_properties = !is_empty(kino__trace_metadata(trace, "deviceProperties"));
+    bool has_info = !is_empty(kino__trace_metadata(trace, "distributedInfo"));
+    findings[KINO__FINDING_NO_EVENTS].count = events == 0;
+    findings[KINO__FINDING_UNKNOWN_CLOCK].count = !trace->is_epoch && events;
+    set_count(&findings[KINO__FINDING_NO_STEPS],
+              events ? (int64_t)(steps->count == 0) : KINO_NO_INT, KINO_NO_INT, KINO__REASON_SPANS);
+    set_count(&findings[KINO__FINDING_NO_PROPERTIES],
+              has_kernels ? (int64_t)!has_properties : KINO_NO_INT, KINO_NO_INT,
+              KINO__REASON_KERNELS);
+    set_count(&findings[KINO__FINDING_NO_DISTRIBUTED],
+              has_collectives ? (int64_t)!has_info : KINO_NO_INT, KINO_NO_INT,
+              KINO__REASON_COLLECTIVES);
+    if (trace->rank == KINO_NO_INT || trace->world_size == KINO_NO_INT)
+        skip(&findings[KINO__FINDING_RANK_BEYOND],
+             trace->rank == KINO_NO_INT ? KINO__REASON_RANKS : KINO__REASON_WORLD);
+    else
+        findings[KINO__FINDING_RANK_BEYOND].count = trace->rank >= trace->world_size;
+    return KINO_OK;
+}
+
+kino_status kino__completeness_scan(const kino__trace *trace, kino__trace_check *out,
+                                    kino_error *err)
+{
+    *out = (kino__trace_check){.trace = trace->index,
+                               .rank = trace->rank,
+                               .world_size = trace->world_size,
+                               .ledger = trace->ledger};
+    kino__finding *f = out->findings;
+    for (int i = 0; i < KINO__FINDING_COUNT; i++)
+        f[i].of = KINO_NO_INT;
+    check_durations(trace, f);
+    check_pairs(trace, f);
+    check_profiler(trace, f);
+    kino__completeness_recorder(trace, f);
+    KINO_TRY(check_flows(trace, f, err));
+    KINO_TRY(check_launches(trace, f, err));
+    KINO_TRY(check_external(trace, &f[KINO__FINDING_EXTERNAL_ALONE], err));
+    KINO_TRY(check_overlaps(trace, &f[KINO__FINDING_OVERLAP], err));
+    return check_metadata(trace, f, err);
+}

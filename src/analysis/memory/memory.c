@@ -1,0 +1,443 @@
+/* memory.c - who allocates memory, how long does it live, and where is the peak?
+ *
+ * Method: memory_records.c reads the allocator's records, memory_nodes.c finds the operator of
+ * each, memory_map.c adds up; here the ranks are put side by side. Definition:
+ * docs/analyses/memory.md. Cost: n log n in the records, linear in the operators. */
+#include <stdlib.h>
+
+#include "analysis/memory/memory_internal.h"
+#include "base/error.h"
+
+typedef kino__memory_partial partial;
+
+static void deinit(void *value)
+{
+    partial *p = value;
+    kino__string_pool_deinit(&p->texts);
+    kino__vec_deinit(&p->statistics);
+    kino__vec_deinit(&p->events);
+    kino__vec_deinit(&p->samples);
+    kino__vec_deinit(&p->peaks);
+    kino__vec_deinit(&p->devices);
+}
+
+static kino_status check(const kino__analysis *a, kino_error *err)
+{
+    int64_t points = kino__param_int(a, KINO__MEMORY_POINTS);
+    int64_t from = kino__param_int(a, KINO__MEMORY_FROM), to = kino__param_int(a, KINO__MEMORY_TO);
+    if (points != 0 && points < 3)
+        return kino__fail(err, KINO_ARGUMENT, "points must be 0 (all) or at least 3, not %lld",
+                          (long long)points);
+    if (from != KINO_NO_INT && to != KINO_NO_INT && from > to)
+        return kino__fail(err, KINO_ARGUMENT, "the window ends before it starts: from %lld to %lld",
+                          (long long)from, (long long)to);
+    return KINO_OK;
+}
+
+/* -- merge -- */
+
+/* The numbers that the texts of `from` have in `into`; the caller frees it. NULL: no memory. */
+static uint32_t *move_texts(partial *into, const partial *from)
+{
+    size_t count = kino__string_pool_count(&from->texts);
+    uint32_t *moved = malloc((count + 1) * sizeof *moved);
+    for (size_t i = 0; moved && i < count; i++) {
+        moved[i] = kino__string_pool_add(&into->texts,
+                                         kino__string_pool_text(&from->texts, (kino_strid)i));
+        if (moved[i] == KINO_NO_STRING) {
+            free(moved);
+            return NULL;
+        }
+    }
+    return moved;
+}
+
+static uint32_t moved_id(const uint32_t *moved, uint32_t id)
+{
+    return id == KINO_NO_STRING ? id : moved[id];
+}
+
+static bool append(partial *into, const partial *from, const uint32_t *moved)
+{
+    if (!kino__vec_reserve(&into->statistics, from->statistics.count) ||
+        !kino__vec_reserve(&into->events, from->events.count) ||
+        !kino__vec_reserve(&into->samples, from->samples.count) ||
+        !kino__vec_reserve(&into->peaks, from->peaks.count) ||
+        !kino__vec_reserve(&into->devices, from->devices.count))
+        return false;
+    for (size_t i = 0; i < from->statistics.count; i++) {
+        kino__memory_statistic s = from->statistics.items[i];
+        s.device = moved[s.device];
+        s.name = moved[s.name];
+        into->statistics.items[into->statistics.count++] = s;
+    }
+    for (size_t i = 0; i < from->events.count; i++) {
+        kino__memory_event e = from->events.items[i];
+        e.device = moved[e.device];
+        e.op = moved_id(moved, e.op);
+        into->events.items[into->events.count++] = e;
+    }
+    for (size_t i = 0; i < from->samples.count; i++) {
+        kino__memory_sample s = from->samples.items[i];
+        s.device = moved[s.device];
+        into->samples.items[into->samples.count++] = s;
+    }
+    for (size_t i = 0; i < from->peaks.count; i++) {
+        kino__memory_peak k = from->peaks.items[i];
+        k.device = moved[k.device];
+        k.op = moved_id(moved, k.op);
+        into->peaks.items[into->peaks.count++] = k;
+    }
+    for (size_t i = 0; i < from->devices.count; i++)
+        into->devices.items[into->devices.count++] = moved[from->devices.items[i]];
+    return true;
+}
+
+static kino_status merge(const kino__analysis *a, void *into, void *from, kino_error *err)
+{
+    (void)a;
+    partial *p = into;
+    const partial *more = from;
+    uint32_t *moved = move_texts(p, more);
+    bool ok = moved && append(p, more, moved);
+    free(moved);
+    if (!ok)
+        return kino__fail_nomem(err);
+    p->traces += more->traces;
+    p->records += more->records;
+    p->addressed += more->addressed;
+    p->measured += more->measured;
+    p->unknown += more->unknown;
+    return KINO_OK;
+}
+
+/* -- save and load -- */
+
+static void pack_statistic(kino__pack *pack, kino__memory_statistic *s)
+{
+    kino__pack_int(pack, &s->rank);
+    kino__pack_u32(pack, &s->device);
+    kino__pack_u32(pack, &s->name);
+    kino__pack_int(pack, &s->calls);
+    kino__pack_int(pack, &s->increase);
+    kino__pack_int(pack, &s->self_increase);
+    kino__pack_int(pack, &s->count);
+    kino__pack_int(pack, &s->self_count);
+    kino__pack_int(pack, &s->size);
+    kino__pack_int(pack, &s->self_size);
+}
+
+static void pack_event(kino__pack *pack, kino__memory_event *e)
+{
+    kino__pack_int(pack, &e->rank);
+    kino__pack_u32(pack, &e->device);
+    kino__pack_u32(pack, &e->op);
+    kino__pack_int(pack, &e->size);
+    kino__pack_int(pack, &e->allocated_at);
+    kino__pack_int(pack, &e->released_at);
+    kino__pack_int(pack, &e->allocation);
+    kino__pack_int(pack, &e->release);
+}
+
+static void pack_sample(kino__pack *pack, kino__memory_sample *s)
+{
+    kino__pack_int(pack, &s->rank);
+    kino__pack_u32(pack, &s->device);
+    kino__pack_int(pack, &s->ts);
+    kino__pack_int(pack, &s->allocated);
+    kino__pack_int(pack, &s->reserved);
+}
+
+static void pack_peak(kino__pack *pack, kino__memory_peak *k)
+{
+    kino__pack_int(pack, &k->rank);
+    kino__pack_u32(pack, &k->device);
+    kino__pack_u32(pack, &k->op);
+    kino__pack_int(pack, &k->allocated);
+    kino__pack_int(pack, &k->ts);
+    kino__pack_int(pack, &k->event);
+    kino__pack_int(pack, &k->reserved);
+    kino__pack_int(pack, &k->total);
+    kino__pack_int(pack, &k->records);
+}
+
+/* Every number of a text must be in the pool. */
+static bool is_sound(const partial *p)
+{
+    size_t count = kino__string_pool_count(&p->texts);
+    bool ok = true;
+    for (size_t i = 0; i < p->statistics.count; i++)
+        ok = ok && p->statistics.items[i].device < count && p->statistics.items[i].name < count;
+    for (size_t i = 0; i < p->events.count; i++)
+        ok = ok && p->events.items[i].device < count &&
+             (p->events.items[i].op < count || p->events.items[i].op == KINO_NO_STRING);
+    for (size_t i = 0; i < p->samples.count; i++)
+        ok = ok && p->samples.items[i].device < count;
+    for (size_t i = 0; i < p->peaks.count; i++)
+        ok = ok && p->peaks.items[i].device < count &&
+             (p->peaks.items[i].op < count || p->peaks.items[i].op == KINO_NO_STRING);
+    for (size_t i = 0; i < p->devices.count; i++)
+        ok = ok && p->devices.items[i] < count;
+    return ok;
+}
+
+static void pack(kino__pack *pack, void *value)
+{
+    partial *p = value;
+    kino__pack_pool(pack, &p->texts);
+    KINO__PACK_VEC(pack, &p->statistics, pack_statistic);
+    KINO__PACK_VEC(pack, &p->events, pack_event);
+    KINO__PACK_VEC(pack, &p->samples, pack_sample);
+    KINO__PACK_VEC(pack, &p->peaks, pack_peak);
+    KINO__PACK_VEC(pack, &p->devices, kino__pack_u32);
+    kino__pack_tally(pack, &p->traces);
+    kino__pack_int(pack, &p->records);
+    kino__pack_int(pack, &p->addressed);
+    kino__pack_int(pack, &p->measured);
+    kino__pack_int(pack, &p->unknown);
+    if (!is_sound(p))
+        pack->is_damaged = true;
+}
+
+/* -- the answer -- */
+
+static const kino_param_info params[] = {
+    [KINO__MEMORY_DEVICE] = {"device", KINO_TYPE_STRING, NULL, "only this one: GPU0, CPU, ...",
+                             NULL},
+    [KINO__MEMORY_FROM] = {"from", KINO_TYPE_TIME, NULL,
+                           "only records from this time on, since the start of the run", NULL},
+    [KINO__MEMORY_TO] = {"to", KINO_TYPE_TIME, NULL, "only records up to this time", NULL},
+    [KINO__MEMORY_POINTS] = {"points", KINO_TYPE_INT, "10240",
+                             "most points of the curve of a device; 0: all", NULL},
+    [KINO__MEMORY_MIN_SIZE] = {"min_size", KINO_TYPE_BYTES, "0",
+                               "leave out smaller blocks of memory_events", NULL},
+    {0},
+};
+
+#define RANK                                                                                       \
+    {                                                                                              \
+        "rank", KINO_TYPE_INT, NULL, NULL                                                          \
+    }
+#define DEVICE                                                                                     \
+    {                                                                                              \
+        "device_name", KINO_TYPE_STRING, NULL, "GPU0, ..., CPU"                                    \
+    }
+
+static const kino_column statistic_columns[] = {
+    RANK,
+    DEVICE,
+    {"operator_name", KINO_TYPE_STRING, NULL, NULL},
+    {"calls", KINO_TYPE_INT, "count", "of the operator, on whatever device"},
+    {"size_increase", KINO_TYPE_BYTES, NULL, "allocated - released, with operators below"},
+    {"self_size_increase", KINO_TYPE_BYTES, NULL, "the same in the operator itself"},
+    {"allocation_count", KINO_TYPE_INT, "count", "with operators below"},
+    {"self_allocation_count", KINO_TYPE_INT, "count", "in the operator itself"},
+    {"allocation_size", KINO_TYPE_BYTES, NULL, "sum of allocations, with operators below"},
+    {"self_allocation_size", KINO_TYPE_BYTES, NULL, "the same in the operator itself"},
+    {0},
+};
+
+static const kino_column event_columns[] = {
+    RANK,
+    DEVICE,
+    {"operator", KINO_TYPE_STRING, NULL, "that allocated it; caller (aten::empty...)"},
+    {"size", KINO_TYPE_BYTES, NULL, NULL},
+    {"allocation_time", KINO_TYPE_TIME, NULL, "null: before the trace or the window"},
+    {"release_time", KINO_TYPE_TIME, NULL, "null: after the trace or the window"},
+    {"duration", KINO_TYPE_DURATION, NULL, "release - allocation"},
+    {"allocation_event", KINO_TYPE_INT, NULL, "id"},
+    {"release_event", KINO_TYPE_INT, NULL, "id"},
+    {0},
+};
+
+static const kino_column curve_columns[] = {
+    RANK,
+    DEVICE,
+    {"time", KINO_TYPE_TIME, NULL, NULL},
+    {"allocated", KINO_TYPE_BYTES, NULL, "in use from then on"},
+    {"reserved", KINO_TYPE_BYTES, NULL, "held by the allocator"},
+    {0},
+};
+
+static const kino_column peak_columns[] = {
+    RANK,
+    DEVICE,
+    {"peak_allocated", KINO_TYPE_BYTES, NULL, "most memory in use at one time"},
+    {"peak_time", KINO_TYPE_TIME, NULL, "when that was first reached"},
+    {"operator", KINO_TYPE_STRING, NULL, "whose allocation reached it"},
+    {"event_id", KINO_TYPE_INT, NULL, "of that allocation"},
+    {"peak_reserved", KINO_TYPE_BYTES, NULL, "most memory held by the allocator"},
+    {"total_memory", KINO_TYPE_BYTES, NULL, "of the device"},
+    {"peak_percent", KINO_TYPE_PERCENT, NULL, "peak_allocated of total_memory"},
+    {"records", KINO_TYPE_INT, "count", "allocations and releases of the device"},
+    {0},
+};
+
+enum { STATISTICS, EVENTS, CURVE, PEAKS };
+
+static const kino_table_info tables[] = {
+    [STATISTICS] = {"memory_statistics",
+                    "one row a device and operator, the largest own increase first",
+                    statistic_columns, NULL, "none: no allocation lies in an operator"},
+    [EVENTS] = {"memory_events", "one row a block: first those that were released, by release time",
+                event_columns, NULL, "none: no allocation has an address"},
+    [CURVE] = {"memory_curve", "memory of each device over time", curve_columns, NULL,
+               "none: no record has totals"},
+    [PEAKS] = {"memory_peaks", "one row a device", peak_columns, NULL,
+               "none: the trace has no allocations"},
+    {0},
+};
+
+static void add_text(kino__table *table, const partial *p, uint32_t id)
+{
+    if (id == KINO_NO_STRING)
+        kino__table_add_null(table);
+    else
+        kino__table_add_text(table, kino__string_pool_text(&p->texts, id));
+}
+
+static void add_statistics(const partial *p, kino__table *table)
+{
+    for (size_t i = 0; i < p->statistics.count; i++) {
+        const kino__memory_statistic *s = &p->statistics.items[i];
+        kino__table_add_int(table, s->rank);
+        add_text(table, p, s->device);
+        add_text(table, p, s->name);
+        kino__table_add_int(table, s->calls);
+        kino__table_add_int(table, s->increase);
+        kino__table_add_int(table, s->self_increase);
+        kino__table_add_int(table, s->count);
+        kino__table_add_int(table, s->self_count);
+        kino__table_add_int(table, s->size);
+        kino__table_add_int(table, s->self_size);
+    }
+}
+
+static void add_events(const partial *p, kino__table *table)
+{
+    for (size_t i = 0; i < p->events.count; i++) {
+        const kino__memory_event *e = &p->events.items[i];
+        bool is_whole = e->allocated_at != KINO_NO_TIME && e->released_at != KINO_NO_TIME;
+        kino__table_add_int(table, e->rank);
+        add_text(table, p, e->device);
+        add_text(table, p, e->op);
+        kino__table_add_int(table, e->size);
+        kino__table_add_int(table, e->allocated_at);
+        kino__table_add_int(table, e->released_at);
+        kino__table_add_int(table, is_whole ? e->released_at - e->allocated_at : KINO_NO_INT);
+        kino__table_add_int(table, e->allocation);
+        kino__table_add_int(table, e->release);
+    }
+}
+
+static void add_curve(const partial *p, kino__table *table)
+{
+    for (size_t i = 0; i < p->samples.count; i++) {
+        const kino__memory_sample *s = &p->samples.items[i];
+        kino__table_add_int(table, s->rank);
+        add_text(table, p, s->device);
+        kino__table_add_int(table, s->ts);
+        kino__table_add_int(table, s->allocated);
+        kino__table_add_int(table, s->reserved);
+    }
+}
+
+static void add_peaks(const partial *p, kino__table *table)
+{
+    for (size_t i = 0; i < p->peaks.count; i++) {
+        const kino__memory_peak *k = &p->peaks.items[i];
+        kino__table_add_int(table, k->rank);
+        add_text(table, p, k->device);
+        kino__table_add_int(table, k->allocated);
+        kino__table_add_int(table, k->ts);
+        add_text(table, p, k->op);
+        kino__table_add_int(table, k->event);
+        kino__table_add_int(table, k->reserved);
+        kino__table_add_int(table, k->total);
+        if (k->total == KINO_NO_INT || k->allocated == KINO_NO_INT)
+            kino__table_add_null(table);
+        else
+            kino__table_add_real(table, 100.0 * (double)k->allocated / (double)k->total);
+        kino__table_add_int(table, k->records);
+    }
+}
+
+static void add_notes(const partial *p, kino_result *result)
+{
+    if (p->records == 0) {
+        kino__result_note(result, "memory not available: no allocations were recorded "
+                                  "(profile with profile_memory=True)");
+        return;
+    }
+    if (p->addressed == 0)
+        kino__result_note(result, "memory_events not available: the records have no addresses "
+                                  "(PyTorch before 1.10)");
+    if (p->measured == 0)
+        kino__result_note(result, "memory_curve and peaks not available: the records have no "
+                                  "totals (PyTorch before 1.10)");
+    if (p->unknown)
+        kino__result_note(result,
+                          "%lld records left out: devices that are neither CPU nor CUDA are not "
+                          "known to the plugin",
+                          (long long)p->unknown);
+}
+
+/* A device was asked for that no trace has. */
+static kino_status no_device(const partial *p, kino_str asked, kino_error *err)
+{
+    kino__buffer names = {0};
+    for (size_t i = 0; i < p->devices.count && names.size < 120; i++) {
+        bool is_seen = false;
+        for (size_t k = 0; k < i; k++)
+            is_seen |= p->devices.items[k] == p->devices.items[i];
+        kino_str name = kino__string_pool_text(&p->texts, p->devices.items[i]);
+        if (!is_seen)
+            kino__buffer_printf(&names, "%s%.*s", names.size ? ", " : "", KINO__STR_ARG(name));
+    }
+    kino_status status =
+        kino__fail(err, KINO_NOT_FOUND, "no device '%.*s' with memory records; there are: %.*s",
+                   KINO__STR_ARG(asked), KINO__STR_ARG(kino__buffer_str(&names)));
+    kino__buffer_deinit(&names);
+    return status;
+}
+
+static kino_status finish(const kino__analysis *a, void *value, kino_result *result,
+                          kino_error *err)
+{
+    const partial *p = value;
+    kino_str asked = kino__param_text(a, KINO__MEMORY_DEVICE);
+    if (asked.size && p->records && p->peaks.count == 0)
+        return no_device(p, asked, err);
+    add_statistics(p, kino__analysis_table(result, STATISTICS));
+    add_events(p, kino__analysis_table(result, EVENTS));
+    add_curve(p, kino__analysis_table(result, CURVE));
+    add_peaks(p, kino__analysis_table(result, PEAKS));
+    add_notes(p, result);
+    return KINO_OK;
+}
+
+static const char *const compat[] = {"tensorboard", NULL};
+
+const kino__analysis_def kino__analysis_memory = {
+    .name = "memory",
+    .help = "memory by operator, lives of blocks, memory over time, and its peak",
+    .description =
+        "From the allocator's records (profile_memory=True). A record belongs to the\n"
+        "innermost operator of its thread that contains it; a release is matched with\n"
+        "the allocation of the same address on the same device and has its operator.\n"
+        "Memory in use and reserved is what the allocator reported with each record.\n"
+        "\n"
+        "Records outside operators are in memory_events, curve and peaks, but in no row\n"
+        "of memory_statistics. A name nested in itself counts at each level of the\n"
+        "columns that include what is below.\n",
+    .params = params,
+    .tables = tables,
+    .compat = compat,
+    .partial_size = sizeof(partial),
+    .check = check,
+    .map = kino__memory_map,
+    .merge = merge,
+    .finish = finish,
+    .pack = pack,
+    .deinit = deinit,
+};

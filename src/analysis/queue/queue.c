@@ -1,0 +1,118 @@
+/* queue.c - the queue of each stream as points in time. */
+#include "analysis/queue/queue.h"
+
+#include <stdlib.h>
+
+#include "analysis/record_sort.h"
+#include "base/large.h"
+#include "names/launch_calls.h"
+
+/* Of each name: is it a launch? HTA has its own list; the default goes by what a call launches,
+ * graphs included. The caller frees it. */
+static uint8_t *find_launch_names(const kino__frame *f)
+{
+    size_t count = kino__string_pool_count(&f->trace->strings);
+    uint8_t *is_launch = malloc(count + 1);
+    for (kino_strid id = 0; id < count && is_launch; id++) {
+        kino_str name = kino__trace_string(f->trace, id);
+        is_launch[id] = f->mode == KINO__FRAME_DEFAULT
+                            ? kino__launch_kind_of(name) != KINO__LAUNCH_NONE
+                            : (kino__call_marks(name) & KINO__CALL_QUEUE) != 0;
+    }
+    return is_launch;
+}
+
+/* A launch that has work in the frame. */
+static bool is_counted(const kino__frame *f, uint32_t at, const uint8_t *is_launch)
+{
+    kino_strid name = f->trace->name[f->row[at]];
+    return name != KINO_NO_STRING && is_launch[name] && f->link[at] >= 0 &&
+           !(f->flags[at] & KINO__FRAME_GPU_SIDE);
+}
+
+static bool add_point(kino__queue *q, const kino__frame *f, uint32_t at, uint32_t work,
+                      int64_t change)
+{
+    kino__queue_point *point = kino__vec_add(&q->points);
+    if (!point)
+        return false;
+    *point = (kino__queue_point){f->stream[work], f->ts[at], change, at, work};
+    return true;
+}
+
+/* Work that a call of the host has put on a device. */
+static bool is_work(const kino__frame *f, uint32_t at)
+{
+    const uint8_t both = KINO__FRAME_DEVICE | KINO__FRAME_GPU_SIDE;
+    return (f->flags[at] & both) == both && f->link[at] >= 0;
+}
+
+/* Every piece of work whose launch counts: one up at the launch, one down at its start. */
+static bool add_points(kino__queue *q, const kino__frame *f, const uint8_t *is_launch)
+{
+    uint8_t *is_used = kino__large_new((size_t)f->count + 1, sizeof *is_used);
+    size_t count = 0;
+    for (uint32_t at = 0; at < f->count; at++)
+        count += is_work(f, at);
+    bool ok = is_used && kino__vec_reserve(&q->points, 2 * count);
+    for (uint32_t at = 0; ok && at < f->count; at++) {
+        if (!is_work(f, at) || !is_counted(f, (uint32_t)f->link[at], is_launch))
+            continue;
+        uint32_t launch = (uint32_t)f->link[at];
+        is_used[launch] = 1;
+        ok = add_point(q, f, launch, at, 1) && add_point(q, f, at, at, -1);
+    }
+    for (uint32_t at = 0; ok && f->mode != KINO__FRAME_DEFAULT && at < f->count; at++)
+        q->doubled += is_counted(f, at, is_launch) && !is_used[at];
+    kino__large_free(is_used);
+    return ok;
+}
+
+/* Stream, then time, then launches first, then as in the frame. */
+static int compare_points(const void *a, const void *b)
+{
+    const kino__queue_point *x = a, *y = b;
+    if (x->stream != y->stream)
+        return x->stream < y->stream ? -1 : 1;
+    if (x->ts != y->ts)
+        return x->ts < y->ts ? -1 : 1;
+    if (x->length != y->length)
+        return x->length > y->length ? -1 : 1;
+    if (x->at != y->at)
+        return x->at < y->at ? -1 : 1;
+    return x->work < y->work ? -1 : x->work > y->work;
+}
+
+static int64_t stream_key(const void *point)
+{
+    return ((const kino__queue_point *)point)->stream;
+}
+
+static int64_t ts_key(const void *point)
+{
+    return ((const kino__queue_point *)point)->ts;
+}
+
+bool kino__queue_make(const kino__frame *f, kino__queue *out)
+{
+    static const kino__record_key keys[] = {stream_key, ts_key};
+    *out = (kino__queue){.points.allocator = &kino__large_allocator};
+    uint8_t *is_launch = find_launch_names(f);
+    bool ok = is_launch && add_points(out, f, is_launch) &&
+              kino__records_sort(out->points.items, out->points.count, sizeof *out->points.items,
+                                 keys, 2, compare_points);
+    free(is_launch);
+    if (!ok) {
+        kino__queue_deinit(out);
+        return false;
+    }
+    for (size_t i = 1; i < out->points.count; i++)
+        if (out->points.items[i].stream == out->points.items[i - 1].stream)
+            out->points.items[i].length += out->points.items[i - 1].length;
+    return true;
+}
+
+void kino__queue_deinit(kino__queue *queue)
+{
+    kino__vec_deinit(&queue->points);
+}

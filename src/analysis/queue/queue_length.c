@@ -1,0 +1,223 @@
+/* queue_length.c - how long are the queues of the streams: statistics, and every change.
+ *
+ * A queue that is often empty means that the device waits for the host; one at its limit (about
+ * 1000) that the host waits for the device. */
+#include <stdlib.h>
+
+#include "analysis/queue/queue.h"
+#include "analysis/statistics.h"
+#include "base/error.h"
+
+enum { P_SERIES, P_LAST_STEP };
+
+static const kino_param_info params[] = {
+    [P_SERIES] = {"series", KINO_TYPE_BOOL, "no", "also list every change of a queue", NULL},
+    [P_LAST_STEP] = KINO__PARAM_LAST_STEP,
+    {0},
+};
+
+typedef struct point {
+    int64_t rank, stream, ts, length, event;
+} point;
+
+typedef struct summary {
+    int64_t rank, stream;
+    kino__description of;
+} summary;
+
+typedef struct partial {
+    KINO__VEC(summary) streams; /* by rank, then stream */
+    KINO__VEC(point) points;
+    uint64_t doubled;
+    bool is_cut;
+} partial;
+
+static void deinit(void *value)
+{
+    partial *p = value;
+    kino__vec_deinit(&p->streams);
+    kino__vec_deinit(&p->points);
+}
+
+/* Points come by stream. */
+static bool add_summaries(partial *p, const kino__queue *q, int64_t rank)
+{
+    int64_t *lengths = malloc((q->points.count + 1) * sizeof *lengths);
+    bool ok = lengths != NULL;
+    for (size_t i = 0, next; ok && i < q->points.count; i = next) {
+        int64_t stream = q->points.items[i].stream;
+        size_t count = 0;
+        for (next = i; next < q->points.count && q->points.items[next].stream == stream; next++)
+            lengths[count++] = q->points.items[next].length;
+        summary *slot = kino__vec_add(&p->streams);
+        ok = slot != NULL;
+        if (ok) {
+            *slot = (summary){.rank = rank, .stream = stream};
+            ok = kino__describe(lengths, count, &slot->of);
+        }
+    }
+    free(lengths);
+    return ok;
+}
+
+static bool add_series(partial *p, const kino__frame *f, const kino__queue *q)
+{
+    for (size_t i = 0; i < q->points.count; i++) {
+        const kino__queue_point *from = &q->points.items[i];
+        uint32_t row = f->row[from->at];
+        point *to = kino__vec_add(&p->points);
+        if (!to)
+            return false;
+        *to = (point){f->trace->rank, from->stream, f->trace->ts[row], from->length,
+                      kino__trace_event_id(f->trace, row)};
+        if (f->mode == KINO__FRAME_HTA) /* as rounded, on the run's clock */
+            to->ts = from->ts * f->unit_ns + f->trace->base_ns - f->trace->origin_ns;
+    }
+    return true;
+}
+
+static kino_status map(const kino__analysis *a, const kino__trace *trace, void *value,
+                       kino_error *err)
+{
+    partial *p = value;
+    const kino__frame *f =
+        kino__frame_of(trace, kino__frame_mode_of(a), kino__param_bool(a, P_LAST_STEP), a->pool);
+    kino__queue q;
+    if (!f || !kino__queue_make(f, &q))
+        return kino__fail_nomem(err);
+    p->is_cut = f->is_cut;
+    p->doubled = q.doubled;
+    bool ok = add_summaries(p, &q, trace->rank) &&
+              (!kino__param_bool(a, P_SERIES) || add_series(p, f, &q));
+    kino__queue_deinit(&q);
+    return ok ? KINO_OK : kino__fail_nomem(err);
+}
+
+static kino_status merge(const kino__analysis *a, void *into, void *from, kino_error *err)
+{
+    (void)a;
+    partial *p = into, *more = from;
+    if (!kino__vec_append(&p->streams, &more->streams) ||
+        !kino__vec_append(&p->points, &more->points))
+        return kino__fail_nomem(err);
+    p->doubled += more->doubled;
+    p->is_cut |= more->is_cut;
+    return KINO_OK;
+}
+
+static void pack_summary(kino__pack *pack, summary *s)
+{
+    kino__pack_int(pack, &s->rank);
+    kino__pack_int(pack, &s->stream);
+    kino__pack_description(pack, &s->of);
+}
+
+static void pack_point(kino__pack *pack, point *q)
+{
+    kino__pack_int(pack, &q->rank);
+    kino__pack_int(pack, &q->stream);
+    kino__pack_int(pack, &q->ts);
+    kino__pack_int(pack, &q->length);
+    kino__pack_int(pack, &q->event);
+}
+
+static void pack(kino__pack *pack, void *value)
+{
+    partial *p = value;
+    KINO__PACK_VEC(pack, &p->streams, pack_summary);
+    KINO__PACK_VEC(pack, &p->points, pack_point);
+    kino__pack_u64(pack, &p->doubled);
+    kino__pack_bool(pack, &p->is_cut);
+}
+
+static const kino_column summary_columns[] = {
+    {"rank", KINO_TYPE_INT, NULL, NULL},
+    {"stream", KINO_TYPE_INT, NULL, NULL},
+    {"count", KINO_TYPE_INT, "count", "changes of the queue"},
+    {"mean", KINO_TYPE_FLOAT, NULL, "mean length over the changes (not weighted by time)"},
+    {"std", KINO_TYPE_FLOAT, NULL, "deviation of the sample"},
+    {"min", KINO_TYPE_INT, NULL, NULL},
+    {"p25", KINO_TYPE_FLOAT, NULL, NULL},
+    {"p50", KINO_TYPE_FLOAT, NULL, "median"},
+    {"p75", KINO_TYPE_FLOAT, NULL, NULL},
+    {"max", KINO_TYPE_INT, NULL, NULL},
+    {0},
+};
+
+static const kino_column series_columns[] = {
+    {"rank", KINO_TYPE_INT, NULL, NULL},
+    {"stream", KINO_TYPE_INT, NULL, NULL},
+    {"ts", KINO_TYPE_TIME, NULL, "when it changed"},
+    {"queue_length", KINO_TYPE_INT, NULL, "from then on"},
+    {"event", KINO_TYPE_INT, NULL, "id of the launch, or of the work that starts"},
+    {0},
+};
+
+static const kino_table_info tables[] = {
+    {"queue_length_summary", "one row a rank and stream", summary_columns, NULL,
+     "not available: no launch has its work in the trace"},
+    {"queue_length_series", "one row a change, by stream and time; with series", series_columns,
+     NULL, NULL},
+    {0},
+};
+
+static void add_summary(kino__table *table, const summary *s)
+{
+    kino__table_add_int(table, s->rank);
+    kino__table_add_int(table, s->stream);
+    kino__table_add_int(table, s->of.moments.count);
+    kino__table_add_real(table, kino__moments_mean(&s->of.moments));
+    kino__table_add_real(table, kino__moments_std(&s->of.moments));
+    kino__table_add_int(table, s->of.moments.min);
+    for (int q = 0; q < KINO__QUARTILES; q++)
+        kino__table_add_real(table, kino__description_percentile(&s->of, q));
+    kino__table_add_int(table, s->of.moments.max);
+}
+
+static kino_status finish(const kino__analysis *a, void *value, kino_result *result,
+                          kino_error *err)
+{
+    (void)err;
+    const partial *p = value;
+    kino__table *table = kino__analysis_table(result, 0);
+    for (size_t i = 0; i < p->streams.count; i++)
+        add_summary(table, &p->streams.items[i]);
+    kino__table *series = kino__analysis_table(result, 1);
+    for (size_t i = 0; i < p->points.count; i++) {
+        const point *q = &p->points.items[i];
+        kino__table_add_int(series, q->rank);
+        kino__table_add_int(series, q->stream);
+        kino__table_add_int(series, q->ts);
+        kino__table_add_int(series, q->length);
+        kino__table_add_int(series, q->event);
+    }
+    if (!kino__param_bool(a, P_SERIES))
+        kino__table_describe(series, KINO__TABLE_QUIET, NULL, NULL);
+    if (p->streams.count == 0)
+        kino__result_note(result,
+                          "queue lengths not available: no launch has its work in the trace");
+    if (p->doubled)
+        kino__result_note(result, "%llu launches share the correlation of another and are left out",
+                          (unsigned long long)p->doubled);
+    kino__note_cut(result, p->is_cut);
+    return KINO_OK;
+}
+
+const kino__analysis_def kino__analysis_queue_length = {
+    .name = "queue-length",
+    .help = "how much work waits on each stream",
+    .description =
+        "A launch whose work is in the trace makes the queue of its stream one longer,\n"
+        "the start of the work one shorter. Statistics are over the changes, not weighted\n"
+        "by time. Launches are all calls that put work on a device, graphs with all\n"
+        "their kernels; with compat those that HTA knows.\n",
+    .params = params,
+    .tables = tables,
+    .compat = kino__frame_compat,
+    .partial_size = sizeof(partial),
+    .map = map,
+    .merge = merge,
+    .finish = finish,
+    .pack = pack,
+    .deinit = deinit,
+};

@@ -1,0 +1,74 @@
+/* kino_run.h - what the files of src/engine share: the body of kino_run. */
+#ifndef KINO__ENGINE_KINO_RUN_H
+#define KINO__ENGINE_KINO_RUN_H
+
+#include <kino/engine.h>
+
+#include "base/arena.h"
+#include "store/derive.h"
+#include "store/run.h"
+#include "store/table.h"
+
+struct kino_run {
+    kino__run run;
+    unsigned jobs;                    /* as asked for when it was opened */
+    const char *label;                /* the paths it was opened with */
+    KINO__VEC(const char *) warnings; /* one line each */
+    KINO__VEC(const char *) notes;    /* what was left out of the run, and why */
+    kino__arena arena;
+    /* a run made from another one, which must outlive it (derived.c) */
+    const kino_run *parent;
+    bool is_selection; /* its traces are the parent's (select.c) */
+    void *rules;       /* what its traces' rules point to */
+    void (*rules_free)(void *rules);
+};
+
+/* A run without traces that borrows from `parent`: same label, notes and clock. */
+KINO_NODISCARD kino_status kino__derived_run_new(const kino_run *parent, kino_run **out,
+                                                 kino_error *err);
+/* Adds a line to its warnings. */
+void kino__derived_run_warn(kino_run *run, const char *format, ...) KINO_PRINTF(2, 3);
+uint64_t kino__run_event_count(const kino_run *run);
+/* Makes a trace from one source, with its top-level keys, and adds it. */
+KINO_NODISCARD kino_status kino__derived_run_add(kino_run *run, const kino__derive *derive,
+                                                 kino_error *err);
+/* "rank 3", or "trace 2" where the rank is unknown, into the arena; never NULL. */
+const char *kino__trace_title(kino__arena *arena, const kino__trace *trace);
+/* What names of files in a format end with (".json.gz"), in the arena; empty: no such format. */
+kino_str kino__writer_suffix(const char *format, kino__arena *arena);
+
+/* Worker and span of a loaded trace, and its rank from the file name where the reader found none in
+ * the file. */
+void kino__label_trace(kino__trace *trace, const char *worker, const char *span);
+
+/* The rank that a file name tells ("rank-3.json", "rank3_trace.json", "worker_3.pt.trace.json"), or
+ * KINO_NO_INT. */
+int64_t kino__rank_of_name(const char *path);
+
+/* kino__run_require on as many threads as the run was opened with. */
+KINO_NODISCARD kino_status kino__run_prepare(const kino_run *run, unsigned columns,
+                                             kino_error *err);
+
+/* The input part of an answer about this run. */
+void kino__run_describe(const kino_run *run, kino_result *result);
+
+/* The tables of kino_run_info, each in its own function; they go by kino_result's rule: failure
+ * sticks. */
+void kino__info_traces(const kino_run *run, kino_result *result);
+void kino__info_steps(const kino_run *run, kino_result *result);
+void kino__info_devices(const kino_run *run, kino_result *result);
+void kino__info_categories(const kino_run *run, kino_result *result);
+void kino__info_tracks(const kino_run *run, kino_result *result);
+void kino__info_damage(const kino_run *run, kino_result *result);
+void kino__info_metadata(const kino_run *run, kino_result *result);
+
+/* "shapes, stacks, memory": the profiler's switches that were on; nothing: none is named. */
+void kino__describe_profiler(const kino__trace *trace, kino__buffer *out);
+/* "CUDA 12.4, driver 12.8, CUPTI 22, nccl": versions that the trace names. */
+void kino__describe_software(const kino__trace *trace, kino__buffer *out);
+
+/* First start and last end of the trace's events that have a time (metadata apart); false when
+ * there are none. */
+bool kino__info_window(const kino__trace *trace, int64_t *start, int64_t *end);
+
+#endif

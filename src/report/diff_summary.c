@@ -1,0 +1,265 @@
+/* diff_summary.c - a comparison in a few sentences: step time, the parts that changed most, what is
+ * new and gone, which checks do not hold. */
+#include <math.h>
+
+#include "render/units.h"
+#include "report/run_diff.h"
+
+enum { MOST_PARTS = 3, MOST_NAMES = 3, NAME_WIDTH = 60 };
+
+typedef struct writing {
+    const kino_result *diff;
+    kino__buffer *out;
+    bool is_markdown, has_color;
+} writing;
+
+/* -- cells by name -- */
+
+static const kino__table *table_of(const kino_result *diff, const char *name)
+{
+    for (size_t i = 0; i < diff->tables.count; i++)
+        if (strcmp(diff->tables.items[i]->name, name) == 0)
+            return diff->tables.items[i];
+    return NULL;
+}
+
+static const kino_cell *cell_of(const kino__table *table, size_t row, const char *column)
+{
+    static const kino_cell none = {.kind = KINO_CELL_NULL};
+    for (size_t i = 0; i < table->column_count; i++)
+        if (strcmp(table->columns[i].name, column) == 0)
+            return &table->cells.items[row * table->column_count + i];
+    return &none;
+}
+
+static kino_str text_of(const kino__table *table, size_t row, const char *column)
+{
+    const kino_cell *cell = cell_of(table, row, column);
+    return cell->kind == KINO_CELL_TEXT ? cell->value.text : (kino_str){"", 0};
+}
+
+static int64_t int_of(const kino__table *table, size_t row, const char *column)
+{
+    const kino_cell *cell = cell_of(table, row, column);
+    return cell->kind == KINO_CELL_INT ? cell->value.integer : KINO_NO_INT;
+}
+
+/* -- words -- */
+
+static void add_arrow(const writing *w)
+{
+    kino__buffer_add(w->out, w->is_markdown ? KINO__STR(" \xe2\x86\x92 ") : KINO__STR(" -> "));
+}
+
+static void add_name(const writing *w, kino_str name)
+{
+    kino__buffer plain = {0};
+    kino__format_text(&plain, name);
+    kino__buffer_add(w->out, w->is_markdown ? KINO__STR("`") : KINO__STR("'"));
+    kino__format_shortened(w->out, kino__buffer_str(&plain), NAME_WIDTH);
+    kino__buffer_add(w->out, w->is_markdown ? KINO__STR("`") : KINO__STR("'"));
+    w->out->failed |= plain.failed;
+    kino__buffer_deinit(&plain);
+}
+
+static void add_duration(const writing *w, int64_t ns)
+{
+    if (ns == KINO_NO_INT)
+        kino__buffer_add(w->out, KINO__STR("not available"));
+    else
+        kino__format_duration(w->out, ns);
+}
+
+static void add_delta(const writing *w, int64_t ns)
+{
+    if (ns > 0)
+        kino__buffer_add(w->out, KINO__STR("+"));
+    add_duration(w, ns);
+}
+
+/* "10.2 ms -> 11.3 ms (+1.1 ms, +10.8 %)" */
+static void add_change(const writing *w, const kino__table *table, size_t row, const char *left,
+                       const char *right)
+{
+    int64_t delta = int_of(table, row, "delta");
+    add_duration(w, int_of(table, row, left));
+    add_arrow(w);
+    add_duration(w, int_of(table, row, right));
+    if (delta == KINO_NO_INT)
+        return;
+    if (delta == 0) {
+        kino__buffer_add(w->out, KINO__STR(" (unchanged)"));
+        return;
+    }
+    kino__buffer_add(w->out, KINO__STR(" ("));
+    add_delta(w, delta);
+    const kino_cell *percent = cell_of(table, row, "percent");
+    if (percent->kind == KINO_CELL_FLOAT)
+        kino__buffer_printf(w->out, ", %+.1f %%", percent->value.real);
+    kino__buffer_add(w->out, KINO__STR(")"));
+}
+
+static void begin_item(const writing *w)
+{
+    kino__buffer_add(w->out, w->is_markdown ? KINO__STR("- ") : KINO__STR("  "));
+}
+
+/* -- sentences -- */
+
+static void add_headline(const writing *w, const kino__table *steps)
+{
+    bool has_steps = kino__table_row_count(steps) > 0;
+    int64_t delta = has_steps ? int_of(steps, 0, "delta") : KINO_NO_INT;
+    const char *color = delta == KINO_NO_INT || delta == 0 ? "\033[1m"
+                        : delta > 0                        ? "\033[1;33m"
+                                                           : "\033[1;32m";
+    if (w->is_markdown || w->has_color)
+        kino__buffer_printf(w->out, "%s", w->is_markdown ? "**" : color);
+    kino__buffer_add(w->out, KINO__STR("Step time "));
+    if (has_steps)
+        add_change(w, steps, 0, "left", "right");
+    else
+        kino__buffer_add(w->out, KINO__STR("not available: no steps"));
+    if (w->is_markdown || w->has_color)
+        kino__buffer_printf(w->out, "%s", w->is_markdown ? "**" : "\033[0m");
+    kino__buffer_add(w->out, KINO__STR("\n"));
+    if (w->is_markdown)
+        kino__buffer_add(w->out, KINO__STR("\n"));
+}
+
+/* With several runs: how far they lie apart, and whether the change is more than that. */
+static void add_spread(const writing *w, const kino__table *steps)
+{
+    if (kino__table_row_count(steps) == 0)
+        return;
+    int64_t left = int_of(steps, 0, "left_spread"), right = int_of(steps, 0, "right_spread");
+    int64_t delta = int_of(steps, 0, "delta");
+    if (left == KINO_NO_INT && right == KINO_NO_INT)
+        return;
+    int64_t spread = left > right ? left : right; /* KINO_NO_INT is the smallest */
+    begin_item(w);
+    kino__buffer_add(w->out, KINO__STR("medians; the runs lie apart by"));
+    for (int side = 0; side < 2; side++) {
+        int64_t value = side ? right : left;
+        if (value == KINO_NO_INT)
+            continue;
+        kino__buffer_printf(w->out, side && left != KINO_NO_INT ? ", " : " ");
+        add_duration(w, value);
+        kino__buffer_printf(w->out, side ? " (right)" : " (left)");
+    }
+    if (delta != KINO_NO_INT)
+        kino__buffer_printf(w->out, ": the change is %s that",
+                            (delta < 0 ? -delta : delta) > spread ? "more than" : "within");
+    kino__buffer_add(w->out, KINO__STR("\n"));
+}
+
+/* The parts of the step by their change, largest first, at most three; what is less than a
+ * thousandth of the step is left out. */
+static void add_parts(const writing *w, const kino__table *steps)
+{
+    size_t count = kino__table_row_count(steps);
+    uint64_t used = 0;
+    if (count == 0 || int_of(steps, 0, "left") == KINO_NO_INT)
+        return;
+    for (int n = 0; n < MOST_PARTS; n++) {
+        size_t best = 0;
+        int64_t largest = int_of(steps, 0, "left") / 1000;
+        for (size_t row = 1; row < count && row < 64; row++) {
+            int64_t delta = int_of(steps, row, "delta");
+            int64_t size = delta == KINO_NO_INT ? 0 : delta < 0 ? -delta : delta;
+            if (size > largest && !(used >> row & 1)) {
+                largest = size;
+                best = row;
+            }
+        }
+        if (best == 0)
+            break;
+        used |= 1ull << best;
+        if (n == 0)
+            begin_item(w);
+        kino__buffer_add(w->out, n ? KINO__STR(", ") : KINO__STR(""));
+        kino__buffer_add(w->out, text_of(steps, best, "part"));
+        kino__buffer_add(w->out, KINO__STR(" "));
+        add_delta(w, int_of(steps, best, "delta"));
+    }
+    if (used)
+        kino__buffer_add(w->out, KINO__STR("\n"));
+}
+
+/* "operators: most changed 'aten::mm' +1.2 ms; 2 new: ...; 1 gone: ..." */
+static void add_names(const writing *w, const kino__table *table, const char *what,
+                      const char *change)
+{
+    size_t count = 0;
+    for (size_t row = 0; row < kino__table_row_count(table); row++)
+        count += kino__str_is(text_of(table, row, "change"), change);
+    if (count == 0)
+        return;
+    begin_item(w);
+    kino__buffer_printf(w->out, "%s %s%s: ", change, what, count == 1 ? "" : "s");
+    size_t shown = 0;
+    for (size_t row = 0; row < kino__table_row_count(table) && shown < MOST_NAMES; row++) {
+        if (!kino__str_is(text_of(table, row, "change"), change))
+            continue;
+        kino__buffer_add(w->out, shown++ ? KINO__STR(", ") : KINO__STR(""));
+        add_name(w, text_of(table, row, "name"));
+    }
+    if (count > shown)
+        kino__buffer_printf(w->out, " and %zu more", count - shown);
+    kino__buffer_add(w->out, KINO__STR("\n"));
+}
+
+static void add_most_changed(const writing *w, const kino__table *table, const char *what)
+{
+    if (kino__table_row_count(table) == 0)
+        return;
+    int64_t delta = int_of(table, 0, "delta");
+    if (delta == 0 || delta == KINO_NO_INT)
+        return;
+    begin_item(w);
+    kino__buffer_printf(w->out, "%s that changed most: ", what);
+    add_name(w, text_of(table, 0, "name"));
+    kino__buffer_add(w->out, KINO__STR(" "));
+    add_change(w, table, 0, "left_time", "right_time");
+    kino__buffer_add(w->out, KINO__STR(" a step\n"));
+}
+
+static void add_checks(const writing *w, const kino__table *checks)
+{
+    for (size_t row = 0; row < kino__table_row_count(checks); row++) {
+        bool holds = int_of(checks, row, "holds") != 0;
+        begin_item(w);
+        kino__buffer_printf(w->out, "check %s ", holds ? "holds:" : "failed:");
+        add_name(w, text_of(checks, row, "expression"));
+        kino_str name = text_of(checks, row, "name");
+        if (!holds && name.size) {
+            kino__buffer_add(w->out, KINO__STR(": "));
+            add_name(w, name);
+            kino__buffer_add(w->out, KINO__STR(" "));
+            add_change(w, checks, row, "left", "right");
+        }
+        kino__buffer_add(w->out, KINO__STR("\n"));
+    }
+}
+
+void kino__diff_summarise(const kino_result *diff, bool is_markdown, bool has_color,
+                          kino__buffer *out)
+{
+    writing w = {diff, out, is_markdown, has_color};
+    const kino__table *steps = table_of(diff, "diff_steps"), *ops = table_of(diff, "diff_ops");
+    const kino__table *kernels = table_of(diff, "diff_kernels");
+    const kino__table *checks = table_of(diff, "diff_checks");
+    if (!steps || !ops || !kernels || !checks)
+        return; /* not an answer of kino_runs_diff */
+    add_headline(&w, steps);
+    add_spread(&w, steps);
+    add_parts(&w, steps);
+    add_most_changed(&w, ops, "operator");
+    add_most_changed(&w, kernels, "kernel");
+    add_names(&w, ops, "operator", "new");
+    add_names(&w, ops, "operator", "gone");
+    add_names(&w, kernels, "kernel", "new");
+    add_names(&w, kernels, "kernel", "gone");
+    add_checks(&w, checks);
+    kino__buffer_add(out, KINO__STR("\n"));
+}

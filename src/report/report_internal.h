@@ -1,0 +1,146 @@
+/* report_internal.h - what the files of the report share: the facts of each trace, the numbers that
+ * sentences are made of, and who fills which part of the value (render/report.h).
+ *
+ *   report.c          runs the analyses over the traces, once each, and puts the rest together
+ *   report_facts.c    steps, parts and the longest events of each trace
+ *   report_head.c     what ran
+ *   report_say.c      the paragraph, by rules
+ *   report_top.c      the largest operators and kernels
+ *   report_tables.c   the other sections from the analyses' tables */
+#ifndef KINO__REPORT_INTERNAL_H
+#define KINO__REPORT_INTERNAL_H
+
+#include "analysis/analysis.h"
+#include "engine/kino_run.h"
+#include "model/profile/profile.h"
+#include "render/report.h"
+
+/* -- facts: the report's own analysis, never listed -- */
+
+enum { KINO__LONGEST = 3 };
+
+/* The longest events of a kind. */
+typedef struct kino__longest {
+    int64_t dur[KINO__LONGEST]; /* the longest first */
+    int64_t id[KINO__LONGEST];
+    size_t count;
+} kino__longest;
+
+typedef struct kino__step_fact {
+    kino_str name;
+    int64_t event; /* id, or KINO_NO_INT where the step is made */
+    int64_t time;
+    int64_t part[KINO__ROLE_COUNT];
+    int64_t computation, communication, overlap; /* on the device */
+} kino__step_fact;
+
+typedef struct kino__rank_fact {
+    int64_t rank;
+    uint32_t trace;
+    kino_str worker;
+    size_t first_step, step_count;    /* in steps */
+    size_t steps_cut;                 /* at the end, left out because they are not whole */
+    uint64_t events_used;             /* that play a part */
+    int64_t window_start, window_end; /* of all events; start KINO_NO_TIME: none has a time */
+    bool has_step_events, has_device, has_kernels, has_memory, has_modules;
+    kino__longest longest[KINO__ROLE_COUNT];
+} kino__rank_fact;
+
+/* The longest events of a name that operators or kernels have, in one trace. */
+typedef struct kino__name_fact {
+    uint32_t trace;
+    kino_strid name;
+    kino__longest longest;
+} kino__name_fact;
+
+typedef struct kino__report_facts {
+    KINO__VEC(kino__step_fact) steps;
+    KINO__VEC(kino__rank_fact) ranks; /* in the order of traces */
+    KINO__VEC(kino__name_fact) names; /* the same */
+} kino__report_facts;
+
+/* Its partial is kino__report_facts; it has no tables to finish. */
+extern const kino__analysis_def kino__report_facts_def;
+
+void kino__longest_add(kino__longest *longest, int64_t dur, int64_t id);
+void kino__longest_merge(kino__longest *into, const kino__longest *from);
+
+/* -- numbers: what the sentences say -- */
+
+typedef struct kino__report_numbers {
+    size_t trace_count;
+    uint64_t events_used;
+    size_t step_count; /* of all ranks */
+    bool has_step_events, has_device;
+    int64_t step_time; /* average; KINO_NO_INT: no steps at all */
+    int64_t part[KINO__REPORT_ROLES];
+    kino__evidence steps, role[KINO__REPORT_ROLES];
+
+    kino_str slowest_step; /* name; empty: none stands out */
+    int64_t slowest_time, median_time;
+    kino__evidence slowest;
+
+    int64_t busiest_rank; /* that computes longest; KINO_NO_INT: one rank, or unknown */
+    int64_t busiest_time, median_busy;
+    int64_t wait_time; /* median of what the others wait in collectives; KINO_NO_INT: unknown */
+
+    kino_str kernel; /* the one with most time; empty: none */
+    double kernel_percent;
+    kino__evidence kernel_evidence;
+    kino_str op; /* the same for operators by host time, where there is no device */
+    double op_percent;
+    kino__evidence op_evidence;
+
+    kino_str function; /* with most own time in the samples; empty: none */
+    double function_percent;
+    bool has_samples;
+
+    kino_str memory_device;            /* empty: no records */
+    int64_t memory_peak, memory_total; /* total may be KINO_NO_INT */
+    kino__evidence memory_evidence;
+
+    kino_str advice; /* title of the first finding; empty: none */
+    double advice_gain;
+    kino_str advice_evidence;          /* JSON list */
+    int64_t losses, damages, warnings; /* about the trace; losses KINO_NO_INT: not checked */
+} kino__report_numbers;
+
+/* The paragraph. */
+void kino__report_say(kino__report *report, const kino__report_numbers *numbers);
+
+/* -- the parts -- */
+
+void kino__report_head(kino__report *report, const kino_run *run, const kino__report_facts *facts);
+/* Average step, bars of ranks and steps. */
+void kino__report_steps(kino__report *report, const kino__report_facts *facts,
+                        kino__report_numbers *numbers);
+/* Sections and findings from report->results; adds to numbers. */
+void kino__report_sections(kino__report *report, const kino_run *run,
+                           const kino__report_facts *facts, kino__report_numbers *numbers);
+
+/* Of these, operators and kernels (report_top.c). */
+void kino__report_top(kino__report *report, const kino_run *run, const kino__report_facts *facts,
+                      kino__report_numbers *numbers);
+/* A new section; a table without rows counts as none. Never NULL. */
+kino__report_section *kino__report_add_section(kino__report *report, const char *name,
+                                               const char *title, const kino__table *table);
+/* The first note of an analysis that says what is not available, else `otherwise`. */
+kino_str kino__report_why_not(kino__report *report, const char *analysis, const char *otherwise);
+
+/* -- small helpers; failure sticks in report->own->failed -- */
+
+/* A table of one of the results, or NULL. */
+const kino__table *kino__report_table(const kino__report *report, const char *analysis,
+                                      const char *table);
+/* The column of this name, or SIZE_MAX. */
+size_t kino__table_column(const kino__table *table, const char *name);
+/* A cell; null where there is no such column. */
+kino_cell kino__table_cell(const kino__table *table, size_t row, size_t column);
+kino_str kino__report_copy(kino__report *report, kino_str text);
+kino_str kino__report_format(kino__report *report, const char *format, ...) KINO_PRINTF(2, 3);
+kino__evidence kino__report_evidence(kino__report *report, const int64_t *ids, size_t count);
+void kino__report_fail(kino__report *report);
+/* "rank 3", or the worker, or "trace 2". */
+kino_str kino__rank_label(kino__report *report, const kino__rank_fact *rank);
+
+#endif

@@ -1,0 +1,140 @@
+/* sequence_overlay.c - a run with the frequent kernel sequences of an operator drawn in: every
+ * event of a call that runs one (the call, what it calls, its kernels) has the argument "Patterns"
+ * with the sequence and how often it comes. Viewers find them by searching for that word. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "analysis/call_graph/call_graph.h"
+#include "base/error.h"
+#include "base/json_out.h"
+#include "transform/overlay.h"
+
+typedef struct work {
+    kino_run *out;
+    kino__trace *trace;
+    kino__overlay *overlay;
+    const kino_sequence_overlay_options *options;
+    kino__frame_mode mode;
+    bool has_last_step;
+} work;
+
+static const kino_cell *row_cells(const kino__table *table, size_t row)
+{
+    return &table->cells.items[row * table->column_count];
+}
+
+/* One mark a sequence: "Patterns": {"call|kernel|kernel": count}. */
+static void add_marks(work *w, const kino__table *sequences)
+{
+    enum { PATTERN = 1, COUNT };
+    kino__buffer member = {0};
+    for (size_t i = 0; i < kino__table_row_count(sequences); i++) {
+        const kino_cell *cells = row_cells(sequences, i);
+        member.size = 0;
+        kino__buffer_add(&member, KINO__STR("\"Patterns\": {"));
+        kino__json_add_string(&member, cells[PATTERN].value.text);
+        kino__buffer_printf(&member, ": %" PRId64 "}", cells[COUNT].value.integer);
+        w->overlay->failed |= member.failed;
+        (void)kino__overlay_add_mark(w->overlay, kino__buffer_str(&member));
+    }
+    kino__buffer_deinit(&member);
+}
+
+/* Calls get the mark of their sequence, and what is below them the same. Marks are numbered as
+ * sequences are: from 1. */
+static bool mark_calls(work *w, const kino__table *calls)
+{
+    enum { SEQUENCE = 1, EVENT };
+    const kino__call_graph *g = kino__call_graph_of(w->trace, w->mode, w->has_last_step, NULL);
+    uint32_t *rows = kino__overlay_rows_new(w->trace);
+    uint32_t *marks = kino__overlay_marks_new(w->overlay, w->trace, "Patterns");
+    bool ok = g && rows && marks;
+    for (size_t i = 0; ok && i < kino__table_row_count(calls); i++) {
+        const kino_cell *cells = row_cells(calls, i);
+        marks[rows[(uint32_t)cells[EVENT].value.integer]] = (uint32_t)cells[SEQUENCE].value.integer;
+    }
+    for (uint32_t i = 0; ok && i < g->count; i++) { /* parents come before children */
+        uint32_t at = g->order[i], row = g->frame->row[at];
+        if (!marks[row] && g->parent[at] >= 0)
+            marks[row] = marks[g->frame->row[g->parent[at]]];
+    }
+    free(rows);
+    return ok;
+}
+
+static kino_status overlay_trace(const kino_run *run, work *w, bool *is_found,
+                                 kino__progress *progress, kino_error *err)
+{
+    size_t count = w->options->param_count;
+    kino_result *result = NULL;
+    kino_param *params = calloc(count + 1, sizeof *params);
+    if (!params)
+        return kino__fail_nomem(err);
+    for (size_t i = 0; i < count; i++)
+        params[i] = w->options->params[i];
+    params[count] = (kino_param){"calls", "yes"};
+    kino_status st =
+        kino__overlay_analyze(run, w->trace, "kernel-sequences", params, count + 1, &result, err);
+    free(params);
+    if (st != KINO_OK)
+        return st;
+    const kino__table *sequences = kino__overlay_table(result, "kernel_sequences");
+    const kino__table *calls = kino__overlay_table(result, "kernel_sequence_calls");
+    *is_found = calls && calls->cells.count;
+    if (*is_found) {
+        add_marks(w, sequences);
+        st = mark_calls(w, calls) ? KINO_OK : kino__fail_nomem(err);
+    }
+    for (size_t i = 0; i < result->notes.count; i++)
+        kino__overlay_warn(w->out, result->notes.items[i]);
+    kino_result_free(result);
+    if (st == KINO_OK && !kino__progress_add(progress, w->trace->event_count))
+        st = kino__fail(err, KINO_CANCELLED, "interrupted");
+    return st == KINO_OK ? kino__overlay_finish(w->out, w->trace, w->overlay, progress, err) : st;
+}
+
+static kino_status overlay_all(kino_run *run, kino_run *made, const void *given, kino_error *err)
+{
+    const kino_sequence_overlay_options *options = given;
+    work w = {.out = made, .options = options};
+    const char *op = "";
+    bool has_any = false;
+    for (size_t i = 0; i < options->param_count; i++) {
+        const kino_param *param = &options->params[i];
+        if (strcmp(param->name, "op") == 0)
+            op = param->value;
+        if (strcmp(param->name, "compat") == 0)
+            w.mode = strcmp(param->value, "hta") == 0 ? KINO__FRAME_HTA : KINO__FRAME_HTA_NS;
+        if (strcmp(param->name, "include_last_step") == 0)
+            w.has_last_step = strcmp(param->value, "yes") == 0;
+    }
+    kino__progress progress;
+    kino__progress_init(&progress, options->progress, options->progress_context);
+    kino__progress_stage(&progress, "finding sequences",
+                         2 * kino__run_event_count(run)); /* then copying */
+    for (size_t i = 0; i < run->run.traces.count; i++) {
+        bool is_found = false;
+        w.trace = run->run.traces.items[i];
+        w.overlay = kino__overlay_of(made, i);
+        KINO_TRY(overlay_trace(run, &w, &is_found, &progress, err));
+        has_any |= is_found;
+    }
+    if (has_any)
+        return KINO_OK;
+    return kino__fail(err, KINO_NOT_FOUND,
+                      "no kernel sequences in '%s': no operator with '%s' in its name runs that "
+                      "many kernels (--min-pattern-len)",
+                      run->label, op);
+}
+
+kino_status kino_run_overlay_kernel_sequences(kino_run *run,
+                                              const kino_sequence_overlay_options *options,
+                                              kino_run **out, kino_error *err)
+{
+    *out = NULL;
+    kino__error_clear(err);
+    kino_sequence_overlay_options given = KINO_SEQUENCE_OVERLAY_OPTIONS_INIT;
+    if (options)
+        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    return kino__overlay_make(run, overlay_all, &given, out, err);
+}
