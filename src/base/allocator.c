@@ -47,6 +47,15 @@ void *kino__pages_new(size_t size)
     return base;
 }
 
+void kino__pages_drop(void *start, size_t size)
+{
+    const uintptr_t page = 4096;
+    uintptr_t first = ((uintptr_t)start + page - 1) & ~(page - 1);
+    uintptr_t end = ((uintptr_t)start + size) & ~(page - 1);
+    if (end > first)
+        (void)madvise((void *)first, end - first, MADV_DONTNEED);
+}
+
 void kino__pages_free(void *pages, size_t size)
 {
     if (pages)

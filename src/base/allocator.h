@@ -27,5 +27,8 @@ static inline bool kino__mul_size(size_t a, size_t b, size_t *out)
  * For columns: first touch is the cost, and a huge page is touched once instead of 512 times. */
 void *kino__pages_new(size_t size);
 void kino__pages_free(void *pages, size_t size);
+/* Gives back the memory of a part of such a block: its pages that lie wholly inside. Nobody reads it
+ * any more; the block is freed as a whole. */
+void kino__pages_drop(void *start, size_t size);
 
 #endif

@@ -11,4 +11,11 @@ static inline int kino__compare_ints(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Ascending uint32_t. */
+static inline int kino__compare_uint32s(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
 #endif

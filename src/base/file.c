@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/mapped.h"
 
 #ifndef MADV_POPULATE_READ
 #    define MADV_POPULATE_READ 22 /* Linux 5.14; older kernels refuse it, which costs speed only */
@@ -34,6 +35,7 @@ static kino_status map_descriptor(int fd, size_t size, const char *path, kino__f
         return kino__fail_errno(err, reason, "cannot map '%s'", path);
     }
     *out = (kino__file){base, size, length};
+    kino__mapped_add(base, length, path);
     return KINO_OK;
 }
 
@@ -116,12 +118,12 @@ static kino_status open_stream(int fd, const char *path, bool is_fifo, kino__fil
 {
     int temporary = open_spool();
     if (temporary < 0)
-        return kino__fail_errno(err, errno, "cannot make a temporary file for '%s'", path);
+        return kino__fail_errno(err, errno, "cannot create a temporary file for '%s'", path);
     size_t size = 0;
     kino_status st = spool(fd, temporary, path, &size, err);
     if (st == KINO_OK && size == 0 && is_fifo)
-        st = kino__fail(err, KINO_IO, "cannot read '%s': the pipe is empty and nobody writes to it",
-                        path);
+        st =
+            kino__fail(err, KINO_IO, "cannot read '%s': the pipe is empty and has no writer", path);
     if (st == KINO_OK)
         st = map_descriptor(temporary, size, path, out, err);
     close(temporary);
@@ -141,22 +143,65 @@ kino_status kino__file_open(const char *path, kino__file *out, kino_error *err)
     if (fstat(fd, &info) != 0)
         st = kino__fail_errno(err, errno, "cannot read '%s'", path);
     else if (S_ISDIR(info.st_mode))
-        st = kino__fail(err, KINO_IO, "cannot read '%s': it is a directory", path);
+        st = kino__fail(err, KINO_IO, "cannot read '%s': is a directory", path);
     else if (S_ISREG(info.st_mode))
         st = map_descriptor(fd, (size_t)info.st_size, path, out, err);
     else if (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) || is_stdin)
         st = open_stream(fd, path, S_ISFIFO(info.st_mode) && !is_stdin, out, err);
     else
-        st = kino__fail(err, KINO_IO, "cannot read '%s': it is a device, not a file", path);
+        st = kino__fail(err, KINO_IO, "cannot read '%s': is a device, not a regular file", path);
     if (!is_stdin)
         close(fd);
     return st;
 }
 
+/* -1 and why: what is not the folder's own. */
+static int open_member(int folder, const char *name, struct stat *info, const char **wrong)
+{
+    struct stat owner;
+    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0) {
+        *wrong = errno == ELOOP ? "is a symbolic link" : NULL;
+        return -1;
+    }
+    if (fstat(fd, info) != 0 || fstat(folder, &owner) != 0)
+        *wrong = NULL;
+    else if (!S_ISREG(info->st_mode))
+        *wrong = "not a regular file";
+    else if (info->st_uid != owner.st_uid)
+        *wrong = "not owned by the owner of its directory";
+    else
+        return fd;
+    close(fd);
+    return -1;
+}
+
+kino_status kino__file_open_member(const char *folder, const char *name, kino__file *out,
+                                   kino_error *err)
+{
+    struct stat info;
+    const char *wrong = NULL;
+    *out = (kino__file){0};
+    int place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (place < 0)
+        return kino__fail_errno(err, errno, "cannot read '%s'", folder);
+    int fd = open_member(place, name, &info, &wrong);
+    int reason = errno;
+    close(place);
+    if (fd < 0)
+        return wrong ? kino__fail(err, KINO_IO, "cannot read '%s/%s': %s", folder, name, wrong)
+                     : kino__fail_errno(err, reason, "cannot read '%s/%s'", folder, name);
+    kino_status st = map_descriptor(fd, (size_t)info.st_size, name, out, err);
+    close(fd);
+    return st;
+}
+
 void kino__file_close(kino__file *file)
 {
-    if (file->data)
+    if (file->data) {
+        kino__mapped_remove(file->data);
         munmap((void *)(uintptr_t)file->data, file->mapped);
+    }
     *file = (kino__file){0};
 }
 

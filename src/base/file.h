@@ -20,6 +20,10 @@ typedef struct kino__file {
  * first. Directories, pipes that nobody writes to, and everything unreadable are clear errors;
  * nothing blocks for ever except a writer that keeps a pipe open. */
 KINO_NODISCARD kino_status kino__file_open(const char *path, kino__file *out, kino_error *err);
+/* Maps a file of a folder that may be somebody else's, who must not choose what is read with our
+ * rights: a regular file, no symbolic link, that belongs to the user who has the folder. */
+KINO_NODISCARD kino_status kino__file_open_member(const char *folder, const char *name,
+                                                  kino__file *out, kino_error *err);
 void kino__file_close(kino__file *file);
 
 /* Tells the kernel that [offset, offset + size) is about to be read in order: maps its pages at

@@ -85,6 +85,19 @@ bool kino__host_is_ours(const char *header, const char *bound)
     return kino__address_is_loopback(text);
 }
 
+bool kino__host_is_number(const char *header)
+{
+    char text[64];
+    struct in_addr v4;
+    struct in6_addr v6;
+    kino_str name = host_name(header);
+    if (name.size == 0 || name.size >= sizeof text)
+        return false;
+    memcpy(text, name.data, name.size);
+    text[name.size] = 0;
+    return inet_pton(AF_INET, text, &v4) == 1 || inet_pton(AF_INET6, text, &v6) == 1;
+}
+
 bool kino__fetch_is_foreign(const char *site, const char *mode, bool is_page)
 {
     if (!site || strcmp(site, "same-origin") == 0 || strcmp(site, "none") == 0)

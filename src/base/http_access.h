@@ -1,4 +1,5 @@
-/* http_access.h - who may ask, and what headers mean: pure functions over their texts. */
+/* http_access.h - over HTTP: who may ask, and what headers mean: pure functions over
+ * their texts. */
 #ifndef KINO__BASE_HTTP_ACCESS_H
 #define KINO__BASE_HTTP_ACCESS_H
 
@@ -8,6 +9,9 @@
  * that no attacker can point here are good with any port (a tunnel may change it): localhost,
  * 127.0.0.0/8, [::1], and `bound`. A NULL header is not good. */
 bool kino__host_is_ours(const char *header, const char *bound);
+
+/* Is it an address in numbers? No name of somebody else's can lead here by it. */
+bool kino__host_is_number(const char *header);
 
 /* Is this address one of the machine itself alone? */
 bool kino__address_is_loopback(const char *address);

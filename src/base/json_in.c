@@ -22,12 +22,14 @@ typedef struct parser {
     kino__arena *arena;
     kino_error *err;
     unsigned depth, depth_max;
+    size_t values; /* that may still come */
     level stack[KINO__JSON_IN_DEPTH_MAX];
 } parser;
 
 static kino_status refuse(const parser *p, const char *what)
 {
-    return kino__fail_at(p->err, KINO_FORMAT, (uint64_t)(p->at - p->begin), "not JSON: %s", what);
+    return kino__fail_at(p->err, KINO_FORMAT, (uint64_t)(p->at - p->begin), "invalid JSON: %s",
+                         what);
 }
 
 static void skip_space(parser *p)
@@ -82,7 +84,7 @@ static kino_status read_escape(parser *p, char **out)
 {
     size_t size = kino__json_escape_size(p->at, p->end);
     if (size == 0)
-        return refuse(p, "an escape that means nothing");
+        return refuse(p, "invalid escape in a string");
     if (size == 2) {
         static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
         *(*out)++ = to[strchr(from, p->at[1]) - from];
@@ -91,13 +93,13 @@ static kino_status read_escape(parser *p, char **out)
     }
     uint32_t code = hex4(p->at + 2);
     if (code == 0)
-        return refuse(p, "a NUL in a string");
+        return refuse(p, "NUL character in a string");
     if (code >= 0xd800 && code <= 0xdfff) {
         bool is_pair = code < 0xdc00 && p->at + 6 < p->end && p->at[6] == '\\' &&
                        kino__json_escape_size(p->at + 6, p->end) == 6;
         uint32_t low = is_pair ? hex4(p->at + 8) : 0;
         if (low < 0xdc00 || low > 0xdfff)
-            return refuse(p, "half a surrogate pair");
+            return refuse(p, "unpaired surrogate in a string");
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
         size = 12;
     }
@@ -122,16 +124,16 @@ static kino_status read_string(parser *p, kino_str *text)
             continue;
         }
         if ((unsigned char)*p->at < 0x20)
-            return refuse(p, "a control character in a string");
+            return refuse(p, "control character in a string");
         size_t size = kino__utf8_sequence(p->at, p->end, &code);
         if (size == 0)
-            return refuse(p, "bytes that are not UTF-8");
+            return refuse(p, "invalid UTF-8");
         memcpy(out, p->at, size);
         out += size;
         p->at += size;
     }
     if (!take(p, '"'))
-        return refuse(p, "a string that does not end");
+        return refuse(p, "unterminated string");
     *out = '\0';
     *text = (kino_str){copy, (size_t)(out - copy)};
     return KINO_OK;
@@ -154,19 +156,19 @@ static kino_status read_number(parser *p, kino__json_in *value)
     const char *digits = p->at;
     size_t count = take_digits(p);
     if (count == 0 || (count > 1 && *digits == '0'))
-        return refuse(p, "a number that cannot be read");
+        return refuse(p, "invalid number");
     value->is_int = true;
     if (take(p, '.')) {
         value->is_int = false;
         if (take_digits(p) == 0)
-            return refuse(p, "a number without digits behind the point");
+            return refuse(p, "number without digits after the decimal point");
     }
     if (take(p, 'e') || take(p, 'E')) {
         value->is_int = false;
         if (!take(p, '-'))
             (void)take(p, '+');
         if (take_digits(p) == 0)
-            return refuse(p, "a number without digits in the exponent");
+            return refuse(p, "number without digits in the exponent");
     }
     value->kind = KINO__JSON_IN_NUMBER;
     value->text = kino__arena_copy(p->arena, (kino_str){start, (size_t)(p->at - start)});
@@ -194,7 +196,7 @@ static kino_status read_word(parser *p, kino__json_in *value)
             p->at += words[i].text.size;
             return KINO_OK;
         }
-    return refuse(p, "no value here");
+    return refuse(p, "expected a value");
 }
 
 /* -- containers */
@@ -213,16 +215,16 @@ static kino_status open_container(parser *p, kino__json_in *value, kino__json_in
 static kino_status read_key(parser *p, const kino__json_in *object, kino_str *key)
 {
     if (!take(p, '"'))
-        return refuse(p, "a member without a key");
+        return refuse(p, "object member without a key");
     KINO_TRY(read_string(p, key));
     if (object->count == KINO__JSON_IN_MEMBERS_MAX)
-        return refuse(p, "an object with too many members");
+        return refuse(p, "too many members in an object");
     for (const kino__json_in *m = object->first; m; m = m->next)
         if (kino__str_equal(m->key, *key))
-            return refuse(p, "a key that comes twice");
+            return refuse(p, "duplicate key");
     skip_space(p);
     if (!take(p, ':'))
-        return refuse(p, "a key without a colon");
+        return refuse(p, "missing colon after a key");
     skip_space(p);
     return KINO_OK;
 }
@@ -234,6 +236,8 @@ static kino_status read_value(parser *p, kino__json_in **out)
     kino_str key = {"", 0};
     if (top && top->container->kind == KINO__JSON_IN_OBJECT)
         KINO_TRY(read_key(p, top->container, &key));
+    if (p->values-- == 0)
+        return refuse(p, "too many values");
     kino__json_in *value = kino__arena_alloc(p->arena, sizeof *value);
     if (!value)
         return kino__fail_nomem(p->err);
@@ -271,9 +275,10 @@ static kino_status close_containers(parser *p)
             continue;
         }
         if (container->count > 0 && !take(p, ','))
-            return refuse(p, p->at == p->end ? "it ends too early" : "no comma between two values");
+            return refuse(p, p->at == p->end ? "unexpected end of input"
+                                             : "missing comma between values");
         skip_space(p);
-        return p->at == p->end ? refuse(p, "it ends too early") : KINO_OK;
+        return p->at == p->end ? refuse(p, "unexpected end of input") : KINO_OK;
     }
     return KINO_OK;
 }
@@ -287,14 +292,15 @@ kino_status kino__json_in_parse(kino_str text, const kino__json_in_limits *limit
                 .end = text.size ? text.data + text.size : text.data,
                 .arena = arena,
                 .err = err,
-                .depth_max = limits && limits->depth ? limits->depth : DEFAULT_DEPTH};
-    kino__json_in *root = NULL, *value;
+                .depth_max = limits && limits->depth ? limits->depth : DEFAULT_DEPTH,
+                .values = limits && limits->values ? limits->values : SIZE_MAX};
+    kino__json_in *root = NULL, *value = NULL;
     *out = NULL;
     kino__error_clear(err);
     if (p.depth_max > KINO__JSON_IN_DEPTH_MAX)
         p.depth_max = KINO__JSON_IN_DEPTH_MAX;
     if (text.size > size_max)
-        return kino__fail(err, KINO_FORMAT, "%zu bytes of JSON; the limit is %zu", text.size,
+        return kino__fail(err, KINO_FORMAT, "%zu bytes of JSON exceed the limit of %zu", text.size,
                           size_max);
     skip_space(&p);
     do {
@@ -305,7 +311,7 @@ kino_status kino__json_in_parse(kino_str text, const kino__json_in_limits *limit
     } while (p.depth);
     skip_space(&p);
     if (p.at != p.end)
-        return refuse(&p, "something behind the value");
+        return refuse(&p, "unexpected data after the value");
     *out = root;
     return KINO_OK;
 }

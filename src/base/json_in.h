@@ -43,6 +43,7 @@ struct kino__json_in {
 typedef struct kino__json_in_limits {
     size_t size;    /* bytes of text; 0: 64 KiB */
     unsigned depth; /* of containers; 0: 16; at most KINO__JSON_IN_DEPTH_MAX */
+    size_t values;  /* of all kinds; each takes some 100 bytes, also "0,"; 0: no limit but size */
 } kino__json_in_limits;
 
 enum {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -114,6 +115,37 @@ uint64_t kino__memory_left(const char *groups, const char *root)
         least = left < least ? left : least;
     }
     return least;
+}
+
+uint64_t kino__memory_default(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    uint64_t machine = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : (uint64_t)4 << 30;
+    uint64_t group = kino__memory_left("/proc/self/cgroup", "/sys/fs/cgroup");
+    return (group < machine ? group : machine) / 4 * 3;
+}
+
+/* What counts for RLIMIT_DATA: the sixth number of statm, in pages. Sanitizers have terabytes. */
+static uint64_t data_now(void)
+{
+    char text[TEXT_SIZE];
+    unsigned long long data = 0;
+    long page = sysconf(_SC_PAGESIZE);
+    if (read_text("/proc/self/statm", text))
+        (void)sscanf(text, "%*u %*u %*u %*u %*u %llu", &data);
+    return data * (uint64_t)(page > 0 ? page : 4096);
+}
+
+bool kino__memory_limit_process(uint64_t bytes)
+{
+    struct rlimit limit;
+    uint64_t most;
+    if (getrlimit(RLIMIT_DATA, &limit) != 0 || __builtin_add_overflow(data_now(), bytes, &most))
+        return false;
+    if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur <= most)
+        return true;
+    limit.rlim_cur = most; /* the hard limit stays: who starts other programs can lift it again */
+    return setrlimit(RLIMIT_DATA, &limit) == 0;
 }
 
 bool kino__memory_is_folder(const char *folder)

@@ -45,7 +45,7 @@ typedef struct file_sink {
     int fd;
     bool owns_fd;
     char *path;             /* for messages */
-    kino__output_file file; /* temporary is NULL when written directly */
+    kino__output_file file; /* path is NULL when written directly */
 } file_sink;
 
 static kino_status file_write(kino__sink *sink, kino_str bytes, kino_error *err)
@@ -67,7 +67,7 @@ static kino_status file_close(kino__sink *sink, bool commit, kino_error *err)
 {
     file_sink *self = (file_sink *)sink;
     kino_status st = KINO_OK;
-    if (self->file.temporary)
+    if (self->file.path)
         st = kino__output_file_close(&self->file, commit, err);
     else if (self->owns_fd && close(self->fd) != 0 && commit)
         st = kino__fail_errno(err, errno, "cannot close '%s'", self->path);

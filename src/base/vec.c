@@ -19,3 +19,15 @@ bool kino__vec_grow(void **items, size_t *capacity, size_t count, size_t extra, 
     *capacity = wanted;
     return true;
 }
+
+void kino__vec_shrink(void **items, size_t *capacity, size_t count, size_t item_size,
+                      const kino__allocator *allocator)
+{
+    if (count == 0 || count == *capacity)
+        return;
+    void *moved = kino__resize(allocator, *items, *capacity * item_size, count * item_size);
+    if (!moved)
+        return;
+    *items = moved;
+    *capacity = count;
+}

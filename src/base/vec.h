@@ -38,11 +38,18 @@
                                    (from)->count * sizeof *(v)->items) != NULL) &&                 \
      ((v)->count += (from)->count, true))
 
+/* Gives back the room behind the last item, where that is possible. */
+#define kino__vec_trim(v)                                                                          \
+    kino__vec_shrink((void **)&(v)->items, &(v)->capacity, (v)->count, sizeof *(v)->items,         \
+                     (v)->allocator)
+
 #define kino__vec_deinit(v)                                                                        \
     ((void)kino__resize((v)->allocator, (v)->items, (v)->capacity * sizeof *(v)->items, 0),        \
      (v)->items = NULL, (v)->count = (v)->capacity = 0)
 
 bool kino__vec_grow(void **items, size_t *capacity, size_t count, size_t extra, size_t item_size,
                     const kino__allocator *allocator);
+void kino__vec_shrink(void **items, size_t *capacity, size_t count, size_t item_size,
+                      const kino__allocator *allocator);
 
 #endif

@@ -171,7 +171,7 @@ static kino_status write_beside(const kino__run *run, const kino__writer_def *wr
                                 kino_error *err)
 {
     kino__output_file file;
-    KINO_TRY(kino__output_file_open(path, &file, err));
+    KINO_TRY(kino__output_file_open_named(path, &file, err));
     kino_status st = writer->write_file(run, file.temporary, context, err);
     kino_status closed = kino__output_file_close(&file, st == KINO_OK, st == KINO_OK ? err : NULL);
     return st == KINO_OK ? closed : st;

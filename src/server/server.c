@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/http_access.h"
+#include "base/mapped.h"
 #include "base/thread.h"
-#include "server/mapped.h"
 #include "server/route.h"
 #include "server/server_internal.h"
 
@@ -169,7 +169,7 @@ kino_status kino__server_start(const kino__server_options *options, kino__server
     if (!server)
         return kino__fail_nomem(err);
     init(server, options);
-    (void)kino__guard_mapped_files();
+    (void)kino__mapped_guard(true);
     server->host = strdup(options->host);
     kino_status st = server->host ? start_catalog(server, err) : kino__fail_nomem(err);
     if (st == KINO_OK)

@@ -54,10 +54,10 @@ static void check_refused(const char *path, const char *reason)
 TEST(what_is_no_file_is_refused_with_the_reason)
 {
     check_refused(test_tmp("missing"), "no such file or directory");
-    check_refused("/dev/null", "it is a device, not a file");
+    check_refused("/dev/null", "is a device, not a regular file");
     const char *path = test_tmp("folder");
     REQUIRE(mkdir(path, 0700) == 0);
-    check_refused(path, "it is a directory");
+    check_refused(path, "is a directory");
 }
 
 TEST(file_without_permission_is_refused)
@@ -78,7 +78,7 @@ TEST(pipe_without_a_writer_does_not_hang)
 {
     const char *path = test_tmp("pipe");
     REQUIRE(mkfifo(path, 0600) == 0);
-    check_refused(path, "the pipe is empty and nobody writes to it");
+    check_refused(path, "the pipe is empty and has no writer");
 }
 
 TEST(pipe_is_read_to_its_end)
@@ -136,5 +136,34 @@ TEST(spooling_without_a_temporary_folder_is_an_error)
     kino__file file;
     kino_error err;
     CHECK_EQ(kino__file_open("-", &file, &err), KINO_IO);
-    CHECK_STR(err.message, "cannot make a temporary file for '-': no such file or directory");
+    CHECK_STR(err.message, "cannot create a temporary file for '-': no such file or directory");
+}
+
+/* Root reads what is in other people's folders: only what is theirs, and a file. */
+TEST(file_member_is_a_regular_file_of_the_folders_owner)
+{
+    char folder[512], path[600], link_path[600], pipe_path[600];
+    kino__file file;
+    kino_error err;
+    (void)snprintf(folder, sizeof folder, "%s", test_tmp("members"));
+    (void)snprintf(path, sizeof path, "%s/plain", folder);
+    (void)snprintf(link_path, sizeof link_path, "%s/link", folder);
+    (void)snprintf(pipe_path, sizeof pipe_path, "%s/pipe", folder);
+    REQUIRE_EQ(mkdir(folder, 0700), 0);
+    test_write_file(path, "abc", 3);
+    REQUIRE_EQ(symlink("plain", link_path), 0);
+    REQUIRE_EQ(mkfifo(pipe_path, 0600), 0);
+    REQUIRE_EQ(kino__file_open_member(folder, "plain", &file, &err), KINO_OK);
+    CHECK_EQ(file.size, 3u);
+    kino__file_close(&file);
+    CHECK_EQ(kino__file_open_member(folder, "link", &file, &err), KINO_IO);
+    CHECK(strstr(err.message, "symbolic link") != NULL);
+    CHECK_EQ(kino__file_open_member(folder, "pipe", &file, &err), KINO_IO);
+    CHECK(strstr(err.message, "not a regular file") != NULL);
+    CHECK_EQ(kino__file_open_member(folder, "gone", &file, &err), KINO_IO);
+    if (geteuid() != 0)
+        return; /* giving a file away is root's */
+    REQUIRE_EQ(chown(path, 65534, 65534), 0);
+    CHECK_EQ(kino__file_open_member(folder, "plain", &file, &err), KINO_IO);
+    CHECK(strstr(err.message, "not owned by") != NULL);
 }

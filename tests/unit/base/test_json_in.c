@@ -154,3 +154,19 @@ TEST(json_in_survives_each_failing_allocation)
         REQUIRE(successes < 10);
     }
 }
+
+/* Two bytes of text are a value of some 100 bytes: their number is limited apart from the text. */
+TEST(json_in_has_a_limit_of_values)
+{
+    const kino__json_in_limits limits = {.values = 5};
+    kino__arena arena;
+    kino_error err;
+    const kino__json_in *root;
+    kino__arena_init(&arena, NULL);
+    CHECK_EQ(kino__json_in_parse(KINO__STR("[0,[],{\"a\":1}]"), &limits, &arena, &root, &err),
+             KINO_OK);
+    CHECK_EQ(kino__json_in_parse(KINO__STR("[0,0,0,0,0]"), &limits, &arena, &root, &err),
+             KINO_FORMAT);
+    CHECK(root == NULL && strstr(err.message, "too many values") != NULL);
+    kino__arena_deinit(&arena);
+}

@@ -1,8 +1,10 @@
-/* test_output_file.c - files that appear only when whole. */
+/* test_output_file.c - files that appear only when complete. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/output_file.h"
@@ -58,10 +60,43 @@ TEST(output_file_replaces_the_old_one_at_commit)
     REQUIRE_EQ(kino__output_file_open("out", &file, NULL), KINO_OK);
     put(file.fd, "new");
     check_content("out", "old");
+    CHECK_EQ(kino__output_file_close(&file, true, NULL), KINO_OK);
+    check_content("out", "new");
+    CHECK_EQ(count_files(), 1);
+}
+
+TEST(output_file_with_a_name_replaces_the_old_one_at_commit)
+{
+    enter_folder();
+    write_file("out", "old", true);
+    kino__output_file file;
+    REQUIRE_EQ(kino__output_file_open_named("out", &file, NULL), KINO_OK);
+    put(file.fd, "new");
+    check_content("out", "old");
     check_content(file.temporary, "new");
     CHECK_EQ(kino__output_file_close(&file, true, NULL), KINO_OK);
     check_content("out", "new");
     CHECK_EQ(count_files(), 1);
+}
+
+TEST(output_file_of_a_killed_process_leaves_nothing)
+{
+    enter_folder();
+    int probe = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (probe < 0)
+        SKIP("this file system has no files without a name");
+    REQUIRE_EQ(close(probe), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        kino__output_file file;
+        if (kino__output_file_open("out", &file, NULL) == KINO_OK)
+            (void)!write(file.fd, "half", 4);
+        (void)kill(getpid(), SIGKILL);
+    }
+    int status = 0;
+    REQUIRE_EQ(waitpid(child, &status, 0), child);
+    CHECK(WIFSIGNALED(status));
+    CHECK_EQ(count_files(), 0);
 }
 
 TEST(output_file_without_commit_leaves_no_trace)
