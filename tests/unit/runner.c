@@ -4,7 +4,11 @@
  *
  * A filter is a part of a test's name or of its file's name. What a test prints is kept in memory
  * and shown only when it fails or is skipped. A child ends through exit, so LeakSanitizer speaks; a
- * crash or a time-out is one red line. */
+ * crash or a limit is one red line.
+ *
+ * The limit is of processor time, because a busy machine makes the clock say nothing about a test.
+ * What hangs is found by using no processor time at all, IDLE_LIMITS times as long; the clock alone
+ * decides after CLOCK_LIMITS times the limit, for what waits in a loop. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -14,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,13 +26,15 @@
 
 #include "unit/test.h"
 
-enum { EXIT_SKIPPED = 77, MOST_JOBS = 64, SLOW_SECONDS = 5 };
+enum { EXIT_SKIPPED = 77, MOST_JOBS = 64, SLOW_SECONDS = 5, IDLE_LIMITS = 5, CLOCK_LIMITS = 60 };
 
 typedef struct slot {
     pid_t child; /* 0: free */
     int output;
     const test_case *test;
-    time_t started;
+    time_t started, moved; /* moved: when it was last seen to have used processor time */
+    int64_t cpu_ns;        /* then */
+    const char *reason;    /* why it was ended, or NULL */
 } slot;
 
 /* The state of the runner; of a child, what its one test needs. */
@@ -266,6 +273,30 @@ _Noreturn static void run_child(const test_case *test)
                          : EXIT_SUCCESS); /* NOLINT(concurrency-mt-unsafe): one thread */
 }
 
+static time_t now_seconds(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+/* The kernel sends SIGXCPU when the process, with all its threads, has had the time. */
+static void limit_cpu(unsigned seconds)
+{
+    const struct rlimit limit = {seconds, seconds + 1};
+    (void)setrlimit(RLIMIT_CPU, &limit);
+}
+
+/* The runner has it blocked, for sigtimedwait; tests do not. */
+static sigset_t change_child_signal(int how)
+{
+    sigset_t ends;
+    (void)sigemptyset(&ends);
+    (void)sigaddset(&ends, SIGCHLD);
+    (void)sigprocmask(how, &ends, NULL);
+    return ends;
+}
+
 static void start(slot *s, const test_case *test)
 {
     (void)fflush(stdout);
@@ -275,14 +306,16 @@ static void start(slot *s, const test_case *test)
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         (void)dup2(output, STDOUT_FILENO);
         (void)dup2(output, STDERR_FILENO);
-        (void)alarm(runner.limit_seconds);
+        (void)change_child_signal(SIG_UNBLOCK);
+        limit_cpu(runner.limit_seconds);
         run_child(test);
     }
     if (child < 0) {
         perror("cannot start a test");
         exit(EXIT_FAILURE); /* NOLINT(concurrency-mt-unsafe): one thread */
     }
-    *s = (slot){child, output, test, time(NULL)};
+    time_t now = now_seconds();
+    *s = (slot){.child = child, .output = output, .test = test, .started = now, .moved = now};
 }
 
 static void show_output(int output)
@@ -299,7 +332,7 @@ static void show_output(int output)
 static void report(const slot *s, int status)
 {
     const char *name = s->test->name;
-    long seconds = (long)(time(NULL) - s->started);
+    long seconds = (long)(now_seconds() - s->started);
     if (seconds >= SLOW_SECONDS)
         (void)printf("slow %s: %ld s\n", name, seconds);
     if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS) {
@@ -314,8 +347,10 @@ static void report(const slot *s, int status)
         return;
     }
     runner.failed++;
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-        (void)printf("FAIL %s: longer than %u s\n", name, runner.limit_seconds);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+        (void)printf("FAIL %s: more than %u s of processor time\n", name, runner.limit_seconds);
+    else if (s->reason)
+        (void)printf("FAIL %s: %s\n", name, s->reason);
     else if (WIFSIGNALED(status))
         (void)printf("FAIL %s: crashed, SIG%s\n", name, sigabbrev_np(WTERMSIG(status)));
     else
@@ -323,13 +358,47 @@ static void report(const slot *s, int status)
     show_output(s->output);
 }
 
+/* Ends a test that hangs: it did nothing for long, or took very long whatever it did. */
+static void watch(slot *s)
+{
+    clockid_t clock;
+    struct timespec used = {0};
+    time_t now = now_seconds();
+    if (clock_getcpuclockid(s->child, &clock) != 0 || clock_gettime(clock, &used) != 0)
+        return; /* it has ended */
+    int64_t cpu_ns = (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
+    if (cpu_ns != s->cpu_ns) {
+        s->cpu_ns = cpu_ns;
+        s->moved = now;
+    }
+    if (now - s->moved > (time_t)runner.limit_seconds * IDLE_LIMITS)
+        s->reason = "hangs: it used no processor time for long";
+    else if (now - s->started > (time_t)runner.limit_seconds * CLOCK_LIMITS)
+        s->reason = "never ends";
+    if (s->reason)
+        (void)kill(s->child, SIGKILL);
+}
+
+/* Waits for the end of a child, and looks after all of them every second meanwhile. */
+static pid_t wait_for_child(slot *slots, int *status)
+{
+    const struct timespec second = {.tv_sec = 1};
+    const sigset_t ends = change_child_signal(SIG_BLOCK);
+    for (;;) {
+        pid_t child = waitpid(-1, status, WNOHANG);
+        if (child > 0 || (child < 0 && errno != EINTR))
+            return child;
+        (void)sigtimedwait(&ends, NULL, &second);
+        for (unsigned i = 0; i < runner.jobs; i++)
+            if (slots[i].child)
+                watch(&slots[i]);
+    }
+}
+
 static void wait_for_one(slot *slots)
 {
-    int status;
-    pid_t child;
-    do
-        child = waitpid(-1, &status, 0);
-    while (child < 0 && errno == EINTR);
+    int status = 0;
+    pid_t child = wait_for_child(slots, &status);
     for (unsigned i = 0; i < runner.jobs; i++) {
         if (slots[i].child != child)
             continue;

@@ -1,4 +1,5 @@
-/* test.h - the unit test harness: write TEST(name_is_a_sentence) { ... } in a tests/unit/test_*.c.
+/* test.h - the unit test harness: write TEST(name_is_a_sentence) { ... } in a
+ * tests/unit/<layer>/test_*.c.
  *
  *   TEST(vec_keeps_items_when_it_grows)
  *   {
