@@ -1,14 +1,20 @@
-/* kino/control.h - traces on request: who may ask, who takes part, where they go.
+/* kino/control.h - traces on request: where requests come from, who takes part, where traces go.
  *
- *   kino_request("ACTIVITIES_DURATION_MSECS=500\nACTIVITIES_LOG_FILE=/tmp/t.json", &error);
+ * Example: request half a second of trace.
+ *
+ *   static kino_status trace_now(kino_error *error)
+ *   {
+ *       return kino_request("ACTIVITIES_DURATION_MSECS=500\n"
+ *                           "ACTIVITIES_LOG_FILE=/tmp/t.json", error);
+ *   }
  *
  * A request is configuration text with Kineto's keys (docs/internals/recorder-control.md). It comes
  * from the program (kino_request), or from outside once kino_control_start was called or one of
  * these variables was set when the library was loaded: KINO_REQUEST, KINO_CONFIG, KINETO_CONFIG,
  * KINO_SIGNAL, KINO_USE_DAEMON, KINETO_USE_DAEMON. Requests are carried out by a thread of the
  * library, one at a time; nothing waits for it, and nothing is printed. Any thread may call these
- * functions. A child made by fork begins anew: without requests, clients and loggers, and listening
- * to nobody. */
+ * functions. A child created by fork starts without requests, clients and loggers, and does not
+ * listen. */
 #ifndef KINO_CONTROL_H
 #define KINO_CONTROL_H
 
@@ -20,16 +26,15 @@ extern "C" {
 
 /* -- requests ---------------------------------------------------------------------------------- */
 
-/* Asks for a trace and returns at once. Text that cannot be read, a request that cannot be carried
- * out as it is written, and one that comes while another is under way are refused with the
- * reason. */
+/* Requests a trace and returns at once. Invalid text, a request that cannot be carried out as
+ * written, and a request that comes while another is in progress are refused with the reason. */
 KINO_API kino_status kino_request(const char *config, kino_error *err);
-/* Gives up the request that is under way, whoever made it; returns at once. KINO_NOT_FOUND: there
- * is none; KINO_UNAVAILABLE: its trace is being written already. */
+/* Cancels the request in progress, whoever made it; returns at once. KINO_NOT_FOUND: there is
+ * none; KINO_UNAVAILABLE: its trace is already being written. */
 KINO_API kino_status kino_cancel(kino_error *err);
-/* Waits until no request is under way and returns how the last one ended: KINO_OK when its trace is
- * there, KINO_CANCELLED, or what went wrong. KINO_NOT_FOUND: there has been none. Not from
- * callbacks of clients. */
+/* Waits until no request is in progress and returns how the last one ended: KINO_OK if its trace
+ * was written, KINO_CANCELLED, or the error. KINO_NOT_FOUND: there has been none. Must not be
+ * called from callbacks of clients. */
 KINO_API kino_status kino_request_wait(kino_error *err);
 
 typedef enum kino_control_phase {
@@ -54,7 +59,7 @@ typedef struct kino_control_state {
     bool is_listening;  /* requests may come from outside */
     bool has_daemon;    /* the daemon is asked for requests */
     int32_t signal;     /* 0: none */
-    uint64_t request;   /* number of the request under way, or of the last one; 0: none yet */
+    uint64_t request;   /* number of the request in progress, or of the last one; 0: none yet */
     int64_t start_ms;   /* of a timed one: Unix time; otherwise 0 */
     int64_t start_step; /* of one by iterations; otherwise -1 */
     /* since the start */
@@ -68,13 +73,13 @@ typedef struct kino_control_state {
     /* what was said about the last text; kino_control_warnings */
     uint64_t warnings;
     /* the daemon */
-    uint64_t polls, unanswerable_polls; /* sent, and not sent because nobody listens */
+    uint64_t polls, unanswerable_polls; /* sent, and not sent because there is no daemon */
     uint64_t replies, bad_replies;
 } kino_control_state;
 KINO_API void kino_control_get(kino_control_state *out);
 
-/* The warnings of the last text that was read (unknown keys, lines that do not count), a line each;
- * cut to size. Returns how many bytes there are, without the terminator. */
+/* The warnings of the last text that was read (unknown keys, ignored lines), one per line;
+ * truncated to size. Returns how many bytes there are, without the terminator. */
 KINO_API size_t kino_control_warnings(char *out, size_t size);
 
 /* -- who may ask ------------------------------------------------------------------------------- */
@@ -90,10 +95,10 @@ typedef struct kino_control_options {
         sizeof(kino_control_options), false, 0, NULL                                               \
     }
 /* Listens for requests from outside. options NULL: as the environment says. KINO_UNAVAILABLE: it
- * does already, or the signal is the program's. In a child made by fork nobody listens until it is
- * called there. */
+ * already does, or the signal is used by the program. A child created by fork does not listen until
+ * it calls this. */
 KINO_API kino_status kino_control_start(const kino_control_options *options, kino_error *err);
-/* Stops listening. A request that is under way goes on. */
+/* Stops listening. A request in progress continues. */
 KINO_API void kino_control_stop(void);
 
 /* -- clients: frameworks with instrumentation of their own ------------------------------------- */
@@ -135,7 +140,7 @@ typedef struct kino_client {
     /* Switch it off. Unless is_cancelled recording still goes on, so that events that were kept
      * back can be handed in now. On a thread of the library. */
     void (*stop)(void *context, bool is_cancelled);
-    /* PROFILE_MEMORY: record for so long, then write to the path. */
+    /* PROFILE_MEMORY: record for duration_ms, then write to the path. */
     kino_status (*snapshot)(void *context, const char *path, int64_t duration_ms, kino_error *err);
 } kino_client;
 #define KINO_CLIENT_INIT                                                                           \

@@ -1,4 +1,4 @@
-/* kino/device.h - how a device (a GPU, an NPU, a simulator) joins a recording.
+/* kino/device.h - how a device (a GPU, an NPU, a simulator) takes part in a recording.
  *
  * A backend is one struct of callbacks that knows one kind of device: it finds out when the device
  * did what, and hands that over. libkino decides when it records, brings all clocks together, and
@@ -11,14 +11,14 @@
  *   built in    the program does, or libkino has it (CUDA by CUPTI): those are looked for when a
  *               session is prepared, and not mentioned where there is no such device
  *
- * examples/plugin is a whole plug-in to start from. The life of a backend, all calls from libkino:
+ * examples/plugin is a complete plug-in to start from. The calls that libkino makes to a backend:
  *
  *   probe                       once: is there a driver, is there a device? Cheap. Adds devices.
  *   prepare, start, stop, flush for each session: stop ends collecting, flush hands over what the
  *                               device still has
  *
- * A backend never ends or delays the program: what goes wrong is said in the trace ("kino_devices")
- * and by kino_device_get, the session goes on without that backend.
+ * A backend never ends or delays the program: errors are reported in the trace ("kino_devices") and
+ * by kino_device_get, and the session continues without that backend.
  *
  * This is ABI: structs begin with their size and grow at the end only; a backend leaves what it
  * does not know at 0, libkino takes missing fields for 0. Numbers of kinds are those of Kineto. */
@@ -189,7 +189,7 @@ struct kino_device_host {
      * many. Mostly called by probe; later is fine. */
     uint32_t (*add_device)(const kino_device_host *host, const kino_device_info *info);
 
-    /* The first of so many consecutive numbers that nobody else has: for `correlation`. */
+    /* The first of `count` consecutive numbers that are not used elsewhere: for `correlation`. */
     uint64_t (*correlations)(const kino_device_host *host, uint32_t count);
 
     void (*activity)(const kino_device_host *host, const kino_device_activity *activity);
@@ -204,7 +204,7 @@ struct kino_device_host {
     void (*counter)(const kino_device_host *host, uint32_t device, uint32_t name, uint64_t time,
                     double value);
 
-    /* Now, as cheaply as it can be had: for clock_bound and for calls. Not ns. */
+    /* The current time, as cheaply as possible: for clock_bound and for calls. Not ns. */
     uint64_t (*stamp)(const kino_device_host *host);
     /* The device's clock showed `time` at some instant between two stamps. Devices with a clock of
      * their own need at least one such observation before their first activity; each one makes the
@@ -302,7 +302,7 @@ typedef struct kino_device_state {
     char error[240];           /* "" when there is none */
 } kino_device_state;
 
-/* The backends, numbered from 0. KINO_NOT_FOUND behind the last. */
+/* The backends, numbered from 0. KINO_NOT_FOUND after the last. */
 KINO_API kino_status kino_device_get(size_t index, kino_device_state *out);
 
 #ifdef __cplusplus

@@ -1,24 +1,30 @@
 /* kino/kino.h - libkino, the recorder inside the traced program.
  *
- *   kino_session_options options = KINO_SESSION_OPTIONS_INIT;
- *   if (kino_prepare(&options, &error) == KINO_OK && kino_start(&error) == KINO_OK) {
+ * Example: record a few training steps.
+ *
+ *   static void train(int steps)
+ *   {
+ *       kino_session_options options = KINO_SESSION_OPTIONS_INIT;
+ *       kino_error error;
+ *       if (kino_prepare(&options, &error) != KINO_OK || kino_start(&error) != KINO_OK)
+ *           return;
  *       for (int i = 0; i < steps; i++) {
  *           KINO_ZONE("train");
- *           ...
  *           kino_step();
  *       }
  *       kino_stop(NULL);
- *       kino_save("trace.json", &error);
+ *       if (kino_save("trace.json", &error) != KINO_OK)
+ *           fprintf(stderr, "%s\n", error.message);
  *   }
  *
  * Recording never blocks, allocates, prints or fails: what does not fit is dropped and counted, and
- * the counts are part of the trace. While nothing is recorded a macro costs a few loads and one
- * branch; with KINO_DISABLED defined before this header it is nothing at all. The session functions
+ * the counts are part of the trace. While not recording, a macro costs a few loads and one branch;
+ * with KINO_DISABLED defined before this header it costs nothing. The session functions
  * return a status and fill an optional error; they never print and never end the program.
  *
  * Threads: recording functions may be called from any thread, session functions too (they take
- * turns). Do not record from signal handlers. A child made by fork() records nothing until it
- * prepares a session of its own. Works in C11 and C++ with gcc and clang. */
+ * turns). Do not record from signal handlers. A child created by fork() records nothing until
+ * it prepares its own session. Works in C11 and C++ with gcc and clang. */
 #ifndef KINO_KINO_H
 #define KINO_KINO_H
 
@@ -198,7 +204,7 @@ typedef struct kino_memory_event {
     bool is_failure;      /* the allocator had no memory: [OutOfMemory] */
     uint64_t address;
     int64_t bytes;
-    int64_t total_allocated; /* behind it; KINO_NO_INT: unknown */
+    int64_t total_allocated; /* afterwards; KINO_NO_INT: unknown */
     int64_t total_reserved;
 } kino_memory_event;
 #define KINO_MEMORY_EVENT_INIT                                                                     \
@@ -249,31 +255,31 @@ typedef struct kino_session_options {
     }
 #define KINO_BUDGET_MIN_BYTES (2u << 20)
 
-/* Does everything that could disturb the program later: makes the buffers, allocates and touches
- * them, calibrates the clock. A full disk or a folder that cannot be written is an error here. A
- * session that was stopped and not saved is given up; one that is being written is waited for.
+/* Does everything that could disturb the program later: creates the buffers, allocates and touches
+ * them, calibrates the clock. A full disk or an unwritable directory is an error here. A stopped
+ * session that was not saved is discarded; one that is being written is waited for.
  * options NULL: the defaults. */
 KINO_API kino_status kino_prepare(const kino_session_options *options, kino_error *err);
-/* Needs prepare, each time. */
+/* Requires kino_prepare, each time. */
 KINO_API kino_status kino_start(kino_error *err);
 /* Returns in milliseconds whatever was recorded. Spans that are open stay open in the trace
  * ("finished": false). */
 KINO_API kino_status kino_stop(kino_error *err);
-/* Gives up a session: what was recorded, its buffers and their files. */
+/* Discards a session: what was recorded, its buffers and their files. */
 KINO_API void kino_discard(void);
 
 /* Writes what was recorded: ".kino" names become Kino's own format, all others Chrome JSON as
- * Kineto writes it. A path, file://PATH, or a URL that somebody has registered a logger for
- * (kino/control.h). The file appears when it is whole. The session stays stopped and may be saved
- * again. */
+ * Kineto writes it. A path, file://PATH, or a URL for which a logger is registered
+ * (kino/control.h). The file appears when it is complete. The session stays stopped and may be
+ * saved again. */
 KINO_API kino_status kino_save(const char *path, kino_error *err);
 /* The same on another thread: returns at once. kino_wait has the outcome. A logger is called on
  * that thread, too. */
 KINO_API kino_status kino_save_async(const char *path, kino_error *err);
 /* Waits for a kino_save_async to end and returns its status; KINO_OK when there is none. */
 KINO_API kino_status kino_wait(kino_error *err);
-/* Writes a copy of what is in the buffers while recording goes on; needs as much memory again as
- * they have. `last_ns`: only what ended in the last so many ns; 0: everything. */
+/* Writes a copy of the buffers while recording continues; needs as much memory again as they
+ * have. `last_ns`: only what ended in the last `last_ns` ns; 0: everything. */
 KINO_API kino_status kino_dump(const char *path, uint64_t last_ns, kino_error *err);
 
 typedef struct kino_session_state {
@@ -289,7 +295,7 @@ typedef struct kino_session_state {
 } kino_session_state;
 KINO_API void kino_session_get(kino_session_state *out);
 
-/* The folder of the buffers, for `kino recover`; "" while there is none. The text is copied. */
+/* The directory of the buffers, for `kino recover`; "" while there is none. The text is copied. */
 KINO_API void kino_session_directory(char *out, size_t size);
 
 #ifdef __cplusplus

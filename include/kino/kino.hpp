@@ -131,7 +131,7 @@ class RecordFunction
         if (kino_record_open(&fn_, scope))
             kino_record_start_named(&fn_, name);
     }
-    /* `fill` is called only when somebody listens: fill(details, needs) sets what it knows of the
+    /* `fill` is called only when something listens: fill(details, needs) sets what it knows of the
      * operator. What it points to must last as long as this object. */
     template <typename Fill, typename = std::enable_if_t<
                                  std::is_invocable_v<Fill &, kino_record_details &, std::uint32_t>>>

@@ -1,22 +1,26 @@
-/* kino/record_function.h - record functions: the hook of a framework on which observers hang.
+/* kino/record_function.h - record functions: the hook of a framework for observers.
  *
- * A framework opens a record function around each operator; whoever wants to know about operators
- * adds a callback, a pair of start and end. Kino's recorder can be one of them: functions
- * then become spans (kino_record_spans_enable).
+ * A framework opens a record function around each operator; observers add a callback, a pair of
+ * start and end. Kino's recorder can be one of them: functions then become spans
+ * (kino_record_spans_enable).
  *
- *   kino_record_function fn;
- *   if (kino_record_open(&fn, KINO_SCOPE_FUNCTION)) {       somebody listens
- *       kino_record_details details = KINO_RECORD_DETAILS_INIT;
- *       details.name = "aten::mm";
- *       if (fn.needs & KINO_RECORD_INPUTS) { ... details.inputs = ... }
- *       kino_record_start(&fn, &details);
+ * Example: a record function around an operator.
+ *
+ *   static void multiply(void)
+ *   {
+ *       kino_record_function fn;
+ *       if (kino_record_open(&fn, KINO_SCOPE_FUNCTION)) { // there are callbacks
+ *           kino_record_details details = KINO_RECORD_DETAILS_INIT;
+ *           details.name = "aten::mm"; // and, if fn.needs & KINO_RECORD_INPUTS, details.inputs
+ *           kino_record_start(&fn, &details);
+ *       }
+ *       // the operator's work
+ *       kino_record_end(&fn);
  *   }
- *   ...                                                     the operator
- *   kino_record_end(&fn);
  *
- * Or, when there is nothing but a name, KINO_RECORD_FUNCTION("aten::mm"); to the end of the block.
- * While nobody listens this costs one thread-local load and a test. What PyTorch calls
- * RecordFunction, with its rules; docs/internals/record-functions.md says what differs.
+ * Or, with only a name, KINO_RECORD_FUNCTION("aten::mm"); to the end of the block. Without
+ * callbacks this costs one thread-local load and a test. This is PyTorch's RecordFunction, with its
+ * rules; docs/internals/record-functions.md lists the differences.
  *
  * Threads: any. Not from signal handlers. Callbacks must not throw or jump away. */
 #ifndef KINO_RECORD_FUNCTION_H
@@ -194,7 +198,7 @@ struct kino_record_function {
     uint32_t input_count, output_count;
     /* ---- */
     kino_impl_v1_record_slot slots[KINO_IMPL_RECORD_INLINE];
-    kino_impl_v1_record_slot *more; /* those behind them */
+    kino_impl_v1_record_slot *more; /* the others */
 };
 
 /* What start callbacks are told. Texts and inputs need to last as long as the function runs, or as
@@ -215,7 +219,7 @@ typedef struct kino_record_details {
         sizeof(kino_record_details), false, NULL, NULL, -1, 0, -1, NULL, 0                         \
     }
 
-/* What the fast path knows of its thread: a bit for each scope that somebody listens to. */
+/* What the fast path knows of its thread: a bit for each scope that has callbacks. */
 typedef struct kino_impl_v1_record_thread {
     uint32_t scopes;
     uint32_t reserved;

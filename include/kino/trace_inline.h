@@ -1,7 +1,7 @@
 /* kino/trace_inline.h - what the recording macros compile into a program. Not for use by hand:
  * include <kino/kino.h>.
  *
- * This is ABI: programs carry these instructions, so layouts and meanings behind the names
+ * This is ABI: programs carry these instructions, so the layouts and meanings of the names
  * kino_impl_v1_* never change. Another layout gets another name (v2), and the library keeps both.
  *
  * A span is one record of 32 bytes. Its begin fills the record and then counts it in the header of
@@ -41,6 +41,9 @@ typedef enum kino_impl_v1_kind {
     KINO_IMPL_V1_ARG = 6,      /* text: key; flags: type; end: value; aux: reference */
     KINO_IMPL_V1_MEMORY = 7,   /* start; end: bytes; one more record follows */
     KINO_IMPL_V1_ACTIVITY = 8, /* of a device: start, end, aux: correlation; one more follows */
+    KINO_IMPL_V1_THREAD = 9,   /* what stands before it is of a thread that has ended: start: when
+                                  it took the segment; end; text: order; aux: owner << 32 | tid;
+                                  its name follows */
 } kino_impl_v1_kind;
 
 enum {
@@ -77,8 +80,8 @@ typedef struct kino_impl_v1_record {
 } kino_impl_v1_record;
 
 typedef struct kino_impl_v1_segment {
-    uint64_t stamp; /* owner << 16 | generation; 0: nobody's */
-    uint32_t count; /* records that are whole */
+    uint64_t stamp; /* owner << 16 | generation; 0: none */
+    uint32_t count; /* complete records */
     uint32_t index; /* of the segment in the buffer */
     uint64_t order; /* rises with each segment the thread takes */
     uint32_t slot;  /* in the table of threads */
@@ -240,8 +243,8 @@ static inline void kino_impl_v1_end(uint64_t span)
         __atomic_store_n(&kino_impl_v1_record_of(span)->end, now, __ATOMIC_RELAXED);
 }
 
-/* A span that ends in the scope in which it began, on the same thread: nobody else takes its
- * segment, so that an unchanged stamp says enough, and nothing has to be packed into one number. */
+/* A span that ends in the scope in which it began, on the same thread: its segment is not taken
+ * by others, so an unchanged stamp is enough, and nothing has to be packed into one number. */
 typedef struct kino_impl_v1_zone {
     kino_impl_v1_segment *segment; /* NULL: `place` is a span of the slow functions, or 0 */
     uint64_t stamp;

@@ -3,10 +3,12 @@
  * It exports what runtimes look for (NVTX, ITT, CUDA, ROCm, OpenCL), each in a file of its own, and
  * has a copy of libkino inside. All entries lead to the same recorder:
  *
- *   session.c      the environment, begin and end of the recording, fork, exit
+ *   inject_session.c   the environment, begin and end of the recording, fork, exit
+ *   helper.c       threads, and how they give way
+ *   interpose.c    functions of the C library that must know of us: filters, namespaces
  *   process_log.c  one line per process for `kino record`
- *   lane.c         the calling thread: open ranges, names that it used before
- *   nvtx*.c itt.c cuda.c rocm.c ../tracer/backend/opencl*.c   the entries
+ *   open_ranges.c   the calling thread: open ranges, names that it used before
+ *   nvtx*.c itt.c cuda_entry.c rocm_entry.c ../tracer/backend/opencl/opencl*.c   the entries
  *
  * A process costs nothing until it has something to record: the session begins with the first
  * event of an entry, or at once in the main process and where libkino is part of the program. */
@@ -28,6 +30,8 @@ extern uint32_t kino__inject_state;
 
 /* Begins the recording if that is still to be done. Any thread. */
 void kino__inject_begin(void);
+/* An entry was used for the first time on this thread: there is something to record. */
+void kino__inject_first_use(void);
 
 /* Is something recorded, perhaps from now on? The entries ask this first. */
 static inline bool kino__inject_is_on(void)
@@ -40,6 +44,11 @@ static inline bool kino__inject_is_on(void)
     kino__inject_begin();
     return kino_is_recording();
 }
+
+/* -- interpose.c: the program filters its system calls, so that ours would end it */
+
+bool kino__inject_is_quiet(void);
+void kino__inject_set_quiet(bool is_quiet);
 
 /* -- process_log.c: async-signal-safe, but for _exec and _note */
 
@@ -54,7 +63,7 @@ void kino__inject_log_pause(bool is_paused);
 uint64_t kino__inject_log_now(void);
 void kino__inject_log_own(uint64_t from_ns);
 
-/* -- lane.c: the calling thread */
+/* -- open_ranges.c: the calling thread */
 
 /* Names a thread of this process by its system's number, also one that has not recorded yet. */
 void kino__inject_name_thread(uint32_t tid, const char *name);

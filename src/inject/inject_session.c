@@ -6,7 +6,7 @@
  *
  *   constructor   the environment. Main process, or libkino in the program: begins at once
  *   first event   of any entry: begins
- *   window        a thread starts and stops the session, and ends
+ *   window        a thread starts and stops the session, and ends (helper.c)
  *   fork          the child waits for its first event; where libkino is in the program (whose zones
  *                 do not ask us) a thread begins a little later, unless exec comes first
  *
@@ -26,6 +26,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/str.h"
+#include "inject/helper.h"
 #include "inject/inject.h"
 #include "tracer/tracer.h"
 
@@ -53,14 +54,6 @@ static void set_state(kino__inject_phase phase)
 static uint64_t now_ns(void)
 {
     return (uint64_t)kino__clock_ns(CLOCK_MONOTONIC);
-}
-
-static void sleep_until(uint64_t ns)
-{
-    struct timespec time = {.tv_sec = (time_t)(ns / 1000000000),
-                            .tv_nsec = (long)(ns % 1000000000)};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) != 0)
-        ;
 }
 
 /* -- begin and end */
@@ -115,30 +108,41 @@ static void stop(void)
         give_back(state.used_bytes, state.budget_bytes);
 }
 
-static void *run_window(void *context)
+/* May be called again at any point of it. */
+static void run_window(void)
 {
-    (void)context;
-    if (self.from_ns > now_ns()) {
-        sleep_until(self.from_ns);
-        (void)kino_start(NULL);
-    }
-    if (self.until_ns) {
-        sleep_until(self.until_ns);
-        stop();
-        set_state(KINO__INJECT_OFF);
-    }
-    return NULL;
+    if (!kino__helper_sleep(self.from_ns))
+        return;
+    (void)kino_start(NULL); /* unless that is done already */
+    if (!self.until_ns || !kino__helper_sleep(self.until_ns))
+        return;
+    stop();
+    set_state(KINO__INJECT_OFF);
 }
 
 /* A thread for the window, where there is one. */
 static void start_session(void)
 {
-    pthread_t thread;
     bool is_later = self.from_ns > now_ns();
     if (!is_later)
         (void)kino_start(NULL);
-    if ((is_later || self.until_ns) && kino__tracer_thread(&thread, run_window, NULL))
-        (void)pthread_detach(thread);
+    if (is_later || self.until_ns)
+        kino__helper_start(KINO__HELPER_WINDOW, run_window);
+}
+
+/* The pages of the buffers are wanted now. */
+static void touch_buffers(void)
+{
+    kino__tracer *t = kino__tracer_get();
+    kino__capture *c = t ? __atomic_load_n(&t->capture, __ATOMIC_ACQUIRE) : NULL;
+    if (c && !kino__inject_is_quiet())
+        kino__capture_touch(c);
+}
+
+void kino__inject_first_use(void)
+{
+    if (__atomic_load_n(&kino__inject_state, __ATOMIC_ACQUIRE) == KINO__INJECT_ON)
+        touch_buffers();
 }
 
 static bool is_over(void)
@@ -168,7 +172,7 @@ static void tell(const char *reason)
     if (self.folder[0])
         kino__inject_log_note(reason);
     else
-        (void)fprintf(stderr, "kino: nothing is recorded: %s\n", reason);
+        (void)fprintf(stderr, "kino: not recording: %s\n", reason);
 }
 
 /* The lock is held. */
@@ -180,8 +184,8 @@ static void begin(void)
     uint64_t from_ns = kino__inject_log_now();
     set_state(KINO__INJECT_OFF);
     kino_session_get(&state);
-    if (state.phase != KINO_SESSION_IDLE || is_over())
-        return; /* the program records by itself */
+    if (state.phase != KINO_SESSION_IDLE || is_over() || kino__inject_is_quiet())
+        return; /* the program records by itself, or lets nobody */
     options.mode = self.mode;
     options.budget_bytes = self.budget;
     options.directory = self.folder[0] ? self.folder : NULL;
@@ -215,6 +219,11 @@ void kino__inject_begin(void)
 static void at_exit(void)
 {
     uint64_t from_ns = kino__inject_log_now();
+    if (kino__inject_is_quiet()) {
+        kino__session_freeze();
+        set_state(KINO__INJECT_OFF);
+        return;
+    }
     if (self.folder[0] && self.buffers[0]) {
         stop();
         kino__inject_log_own(from_ns);
@@ -236,12 +245,12 @@ static bool has_zones(void)
     return copies > 1;
 }
 
-static void *begin_later(void *context)
+static void begin_later(void)
 {
-    (void)context;
-    sleep_until(now_ns() + FORK_PAUSE_NS);
+    if (!kino__helper_sleep(now_ns() + FORK_PAUSE_NS))
+        return;
     kino__inject_begin();
-    return NULL;
+    touch_buffers();
 }
 
 static void before_fork(void)
@@ -256,18 +265,19 @@ static void after_fork(void)
 
 static void after_fork_child(void)
 {
-    pthread_t thread;
+    bool is_on = self.folder[0] && !is_over() && !kino__inject_is_quiet();
     self.buffers[0] = '\0'; /* the parent's */
     kino__inject_forget_lanes();
-    set_state(self.folder[0] && !is_over() ? KINO__INJECT_WAITING : KINO__INJECT_OFF);
+    kino__helpers_forked();
+    set_state(is_on ? KINO__INJECT_WAITING : KINO__INJECT_OFF);
     pthread_mutex_unlock(&self.lock);
-    if (!self.folder[0])
+    if (!self.folder[0] || kino__inject_is_quiet())
         return;
     kino__inject_log_fork();
     if (kino__session_is_paused()) /* as the parent was */
         kino__inject_log_pause(true);
-    if (has_zones() && kino__tracer_thread(&thread, begin_later, NULL))
-        (void)pthread_detach(thread);
+    if (has_zones())
+        kino__helper_start(KINO__HELPER_LATER, begin_later);
 }
 
 /* -- load */
@@ -340,6 +350,11 @@ __attribute__((constructor)) static void construct(void)
     read_environment();
     if (!self.folder[0] && !self.trace)
         return;
+    if (self.folder[0] && kino__seccomp_filters() > number_of(KINO__INJECT_FILTERS)) {
+        kino__inject_set_quiet(true); /* a filter that came with exec: it may forbid all we do */
+        self.folder[0] = '\0';
+        return;
+    }
     (void)pthread_atfork(before_fork, after_fork, after_fork_child); /* behind libkino's */
     set_state(KINO__INJECT_WAITING);
     if (!self.folder[0])
@@ -347,6 +362,9 @@ __attribute__((constructor)) static void construct(void)
     (void)atexit(at_exit); /* runs before libkino's */
     kino__inject_log_open(self.folder);
     kino__inject_log_exec();
-    if (is_libkino_in_program() || number_of(KINO__INJECT_MAIN) == (uint64_t)getpid())
+    bool has_libkino = is_libkino_in_program();
+    if (has_libkino || number_of(KINO__INJECT_MAIN) == (uint64_t)getpid())
         kino__inject_begin();
+    if (has_libkino)
+        touch_buffers();
 }

@@ -16,6 +16,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "inject/inject.h"
+#include "tracer/alone.h"
 #include "tracer/thread_ring.h"
 
 enum {
@@ -30,8 +32,8 @@ enum {
 };
 
 /* NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): the thread's, the process's */
-static kino__lane no_lane; /* its names are free: load */
-__thread kino__lane *kino__lane_mine __attribute__((tls_model("initial-exec"))) = &no_lane;
+static kino__open_ranges no_lane; /* its names are free: load */
+__thread kino__open_ranges *kino__lane_mine __attribute__((tls_model("initial-exec"))) = &no_lane;
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool has_key;
@@ -51,7 +53,7 @@ static struct {
 
 static void free_lane(void *context)
 {
-    kino__lane *l = context;
+    kino__open_ranges *l = context;
     kino__lane_mine = &no_lane;
     for (uint32_t i = 0; i < l->stack_count; i++)
         free(l->stacks[i].open);
@@ -60,7 +62,7 @@ static void free_lane(void *context)
     free(l);
 }
 
-static void free_names(kino__lane *l)
+static void free_names(kino__open_ranges *l)
 {
     for (int i = 0; i < KINO__LANE_NAMES; i++)
         l->names[i].key = KINO__LANE_FREE;
@@ -76,9 +78,14 @@ static void make_key(void)
     has_key = pthread_key_create(&key, free_lane) == 0;
 }
 
+static uint32_t own_tid(void)
+{
+    return kino__inject_is_quiet() ? kino__quiet_tid() : (uint32_t)syscall(SYS_gettid);
+}
+
 static void name_myself(void)
 {
-    uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    uint32_t tid = own_tid();
     pthread_mutex_lock(&named.lock);
     for (uint32_t i = 0; i < named.count; i++)
         if (named.items[i].tid == tid)
@@ -87,10 +94,10 @@ static void name_myself(void)
 }
 
 /* NULL when memory is out. */
-static kino__lane *make_lane(void)
+static kino__open_ranges *make_lane(void)
 {
     (void)pthread_once(&once, make_key);
-    kino__lane *l = calloc(1, sizeof *l);
+    kino__open_ranges *l = calloc(1, sizeof *l);
     if (!l)
         return NULL;
     free_names(l);
@@ -98,10 +105,11 @@ static kino__lane *make_lane(void)
     if (has_key)
         (void)pthread_setspecific(key, l);
     name_myself();
+    kino__inject_first_use();
     return l;
 }
 
-static kino__lane *get_lane(void)
+static kino__open_ranges *get_lane(void)
 {
     return kino__lane_mine != &no_lane ? kino__lane_mine : make_lane();
 }
@@ -115,7 +123,7 @@ static void forget_spans(kino__lane_stack *s)
 
 void kino__inject_forget_lanes(void)
 {
-    kino__lane *l = kino__lane_mine;
+    kino__open_ranges *l = kino__lane_mine;
     for (uint32_t i = 0; i < l->stack_count; i++)
         forget_spans(&l->stacks[i]);
     forget_spans(&l->ranges);
@@ -135,7 +143,7 @@ static bool grow_stack(kino__lane_stack *s)
     return true;
 }
 
-static kino__lane_stack *make_stack(kino__lane *l, uint32_t domain)
+static kino__lane_stack *make_stack(kino__open_ranges *l, uint32_t domain)
 {
     if (domain >= DOMAINS_MAX)
         return NULL;
@@ -150,7 +158,7 @@ static kino__lane_stack *make_stack(kino__lane *l, uint32_t domain)
 
 static kino__lane_stack *find_stack(uint32_t domain)
 {
-    kino__lane *l = get_lane();
+    kino__open_ranges *l = get_lane();
     if (l && !domain)
         return &l->ranges;
     if (l && domain < l->stack_count)
@@ -318,7 +326,7 @@ static void keep(kino__lane_name *place, const char *message, const kino__inject
 
 kino__inject_name kino__inject_find(const char *message, bool is_mark)
 {
-    kino__lane *l = get_lane();
+    kino__open_ranges *l = get_lane();
     kino__lane_name *kept = l ? kino__lane_place(l, message) : NULL;
     if (kept && kept->is_mark == is_mark && kept->key == key_of(message, is_mark) &&
         strcmp(kept->copy, message) == 0)
@@ -377,7 +385,7 @@ uint64_t kino__inject_record(const kino__inject_name *name, const char *message)
     kino_impl_v1_site site = {.id = name->text};
     bool has_more = name->has_more;
     if (__builtin_expect(!name->text, 0)) {
-        site.id = kino_text("(more names than there is room for)", category_of(name->is_mark));
+        site.id = kino_text("(too many names)", category_of(name->is_mark));
         has_more = true;
     }
     uint64_t span = kino_impl_v1_begin(&site, name->number, kind_of(name));
@@ -443,7 +451,7 @@ static void name_slots(uint32_t tid, const char *name)
 
 void kino__inject_name_thread(uint32_t tid, const char *name)
 {
-    if (tid == (uint32_t)syscall(SYS_gettid)) {
+    if (tid == own_tid()) {
         kino_thread_name(name);
         return;
     }

@@ -1,5 +1,6 @@
 /* open_ranges.h - the calling thread's open ranges and the names it used before, and the short way
- * through both: what a push and a pop of the default domain cost. lane.c has everything else. */
+ * through both: what a push and a pop of the default domain cost. open_ranges.c has everything
+ * else. */
 #ifndef KINO__INJECT_OPEN_RANGES_H
 #define KINO__INJECT_OPEN_RANGES_H
 
@@ -48,18 +49,18 @@ typedef struct kino__lane_stack {
     uint32_t beyond; /* ranges that are counted only */
 } kino__lane_stack;
 
-typedef struct kino__lane {
+typedef struct kino__open_ranges {
     kino__lane_stack ranges;  /* of the default domain */
     kino__lane_stack *stacks; /* of the others, by number */
     uint32_t stack_count;
     kino__lane_name names[KINO__LANE_NAMES];
-} kino__lane;
+} kino__open_ranges;
 
 /* The thread's; an empty one that nobody writes until it has its own.
  * NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables) */
-extern __thread kino__lane *kino__lane_mine __attribute__((tls_model("initial-exec")));
+extern __thread kino__open_ranges *kino__lane_mine __attribute__((tls_model("initial-exec")));
 
-static inline kino__lane_name *kino__lane_place(kino__lane *lane, const char *message)
+static inline kino__lane_name *kino__lane_place(kino__open_ranges *lane, const char *message)
 {
     uintptr_t address = (uintptr_t)message;
     return &lane->names[address / 8 % KINO__LANE_NAMES];
@@ -103,7 +104,7 @@ int kino__lane_pop_slow(void);
  * is looked at: both then happen at the same time, and the span is a few ns longer for it. */
 static inline int kino__lane_push(const char *message)
 {
-    kino__lane *lane = kino__lane_mine;
+    kino__open_ranges *lane = kino__lane_mine;
     const kino__lane_name *name = kino__lane_place(lane, message);
     uint32_t depth = lane->ranges.depth;
     kino_impl_v1_segment *segment =
@@ -130,7 +131,7 @@ static inline int kino__lane_push(const char *message)
  * unchanged stamp says enough. */
 static inline int kino__lane_pop(void)
 {
-    kino__lane *lane = kino__lane_mine;
+    kino__open_ranges *lane = kino__lane_mine;
     uint32_t depth = lane->ranges.depth - 1;
     if (__builtin_expect(depth == UINT32_MAX, 0))
         return kino__lane_pop_slow();

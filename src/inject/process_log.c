@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/process_place.h"
 #include "inject/inject.h"
 
 enum { PATH_MAX_BYTES = 1024 };
@@ -61,7 +63,9 @@ uint64_t kino__inject_log_now(void)
 static void write_line(line *l)
 {
     int before = errno;
-    int fd = log_path[0] ? open(log_path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW) : -1;
+    int fd = log_path[0] && !kino__inject_is_quiet()
+                 ? open(log_path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW)
+                 : -1;
     l->text[l->size++] = '\n';
     if (fd >= 0) {
         ssize_t written = write(fd, l->text, l->size);
@@ -81,10 +85,42 @@ void kino__inject_log_open(const char *folder)
 static void begin_line(line *l, const char *word, bool has_parent)
 {
     l->size = 0;
+    if (kino__inject_is_quiet())
+        return; /* it is not written, either */
     add_word(l, word);
     add_number(l, (uint64_t)getpid());
     if (has_parent)
         add_number(l, (uint64_t)getppid());
+}
+
+static const char *variable(void *context, const char *name)
+{
+    (void)context;
+    return getenv(name); /* NOLINT(concurrency-mt-unsafe): as a process begins or ends */
+}
+
+static void add_maybe(line *l, int64_t number)
+{
+    if (number < 0)
+        add_word(l, "-");
+    else
+        add_number(l, (uint64_t)number);
+}
+
+/* A program may give itself a rank after it began, so this comes at its end, too. */
+static void log_rank(void)
+{
+    line l;
+    kino__process_place place = kino__process_place_find(variable, NULL);
+    if (place.rank < 0 && !place.job[0])
+        return;
+    begin_line(&l, "rank", false);
+    add_maybe(&l, place.rank);
+    add_maybe(&l, place.world_size);
+    add_maybe(&l, place.local_rank);
+    add_maybe(&l, place.source);
+    add_word(&l, place.job);
+    write_line(&l);
 }
 
 void kino__inject_log_exec(void)
@@ -101,6 +137,7 @@ void kino__inject_log_exec(void)
     if (size > 1)
         add_text(&l, command, (size_t)size - 1); /* zeros become blanks */
     write_line(&l);
+    log_rank();
 }
 
 void kino__inject_log_fork(void)
@@ -114,6 +151,7 @@ void kino__inject_log_fork(void)
 void kino__inject_log_exit(void)
 {
     line l;
+    log_rank();
     begin_line(&l, "exit", false);
     add_number(&l, kino__inject_log_now());
     write_line(&l);
@@ -139,7 +177,7 @@ void kino__inject_log_own(uint64_t from_ns)
 {
     line l;
     begin_line(&l, "own", false);
-    add_number(&l, (uint64_t)syscall(SYS_gettid));
+    add_number(&l, kino__inject_is_quiet() ? 0 : (uint64_t)syscall(SYS_gettid));
     add_number(&l, from_ns);
     add_number(&l, kino__inject_log_now());
     write_line(&l);

@@ -1,8 +1,7 @@
 /* rocm_entry.c - ROCm: rocprofiler-sdk asks for a tool by this name when the runtime starts (a
  * preloaded library, or ROCP_TOOL_LIBRARIES). The backend is part of libkino. */
-#include "tracer/backend/rocm/rocm.h"
-
 #include "inject/inject.h"
+#include "tracer/backend/rocm/rocm.h"
 
 rocp_tool *kino__rocm_attach(uint32_t version, const char *text, uint32_t priority,
                              rocp_client *client);

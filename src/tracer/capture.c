@@ -64,11 +64,12 @@ static kino_status make_folder(kino__capture *c, const char *base, kino_error *e
         if (errno != EEXIST) {
             int error = errno;
             c->directory[0] = '\0';
-            return kino__fail_errno(err, error, "cannot make a folder for buffers in '%s'", base);
+            return kino__fail_errno(err, error, "cannot create a directory for buffers in '%s'",
+                                    base);
         }
     }
     c->directory[0] = '\0';
-    return kino__fail(err, KINO_LIMIT, "no free name for a folder of buffers in '%s'", base);
+    return kino__fail(err, KINO_LIMIT, "no free name for a buffer directory in '%s'", base);
 }
 
 static void remove_files(kino__capture *c)
@@ -94,7 +95,7 @@ static kino_status check_limit(uint64_t bytes, kino_error *err)
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
         limit.rlim_cur < bytes)
         return kino__fail(err, KINO_LIMIT,
-                          "a buffer of %llu bytes is above the limit of file sizes (%llu)",
+                          "a buffer of %llu bytes exceeds the file size limit (%llu)",
                           (unsigned long long)bytes, (unsigned long long)limit.rlim_cur);
     return KINO_OK;
 }
@@ -141,7 +142,7 @@ static kino_status map_file(kino__capture *c, const char *name, uint64_t bytes, 
     KINO_TRY(check_limit(bytes, err));
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
-        return kino__fail_errno(err, errno, "cannot make '%s'", path);
+        return kino__fail_errno(err, errno, "cannot create '%s'", path);
     int error = posix_fallocate(fd, 0, (off_t)bytes);
     char *at = error ? NULL : reserve(bytes);
     if (!error && !at)
@@ -153,7 +154,7 @@ static kino_status map_file(kino__capture *c, const char *name, uint64_t bytes, 
     }
     close(fd);
     if (error)
-        return kino__fail_errno(err, error, "cannot have %llu bytes in '%s'",
+        return kino__fail_errno(err, error, "cannot allocate %llu bytes in '%s'",
                                 (unsigned long long)bytes, path);
     touch(at, touched < bytes ? touched : bytes);
     *out = at;
@@ -204,7 +205,7 @@ void kino__capture_settle(kino__capture *c)
 static kino_status plan(kino__capture *c, kino_error *err)
 {
     if (c->budget < KINO_BUDGET_MIN_BYTES || c->budget > (uint64_t)1 << 40)
-        return kino__fail(err, KINO_ARGUMENT, "a budget of %llu bytes: not between %u and 2^40",
+        return kino__fail(err, KINO_ARGUMENT, "invalid budget of %llu bytes (expected: %u to 2^40)",
                           (unsigned long long)c->budget, KINO_BUDGET_MIN_BYTES);
     c->meta_bytes =
         round_up(KINO__RING_META_SIZE + (uint64_t)KINO__RING_THREADS * sizeof(kino__ring_thread) +
@@ -257,8 +258,8 @@ static kino_status check_memory(const kino__capture *c, const char *folder, kino
     if (c->budget < left)
         return KINO_OK;
     return kino__fail(err, KINO_LIMIT,
-                      "a budget of %llu bytes in '%s', but the memory limit of the process's "
-                      "control group leaves %llu",
+                      "a budget of %llu bytes in '%s' exceeds the %llu left by the memory limit of "
+                      "the process's control group",
                       (unsigned long long)c->budget, folder, (unsigned long long)left);
 }
 
@@ -278,7 +279,6 @@ static kino_status open_files(kino__capture *c, const char *folder, bool is_soon
 kino_status kino__capture_open(const kino_session_options *options, uint32_t session, bool is_soon,
                                kino__capture **out, kino_error *err)
 {
-    pthread_t thread;
     *out = NULL;
     kino__capture *c = calloc(1, sizeof *c);
     if (!c)
@@ -286,6 +286,7 @@ kino_status kino__capture_open(const kino_session_options *options, uint32_t ses
     pthread_mutex_init(&c->touch_lock, NULL);
     c->session = session;
     c->mode = options->mode;
+    c->is_guest = is_soon;
     c->budget = options->budget_bytes ? options->budget_bytes : DEFAULT_BUDGET;
     kino_status st = open_files(c, options->directory, is_soon, err);
     if (st != KINO_OK) { /* no thread has seen the addresses */
@@ -299,11 +300,19 @@ kino_status kino__capture_open(const kino_session_options *options, uint32_t ses
         free(c);
         return st;
     }
-    if (is_soon &&
-        kino__tracer_thread(&thread, touch_rest, c)) /* else they come as they are used */
-        (void)pthread_detach(thread);
     *out = c;
     return KINO_OK;
+}
+
+void kino__capture_touch(kino__capture *c)
+{
+    pthread_t thread;
+    pthread_mutex_lock(&c->touch_lock);
+    bool begins = c->is_guest && !c->is_touched && !c->is_settled;
+    c->is_touched = true;
+    pthread_mutex_unlock(&c->touch_lock);
+    if (begins && kino__tracer_thread(&thread, touch_rest, c)) /* else they come as they are used */
+        (void)pthread_detach(thread);
 }
 
 void kino__capture_abandon(kino__capture *c)

@@ -45,45 +45,15 @@ void kino__process_names(char *process, size_t process_size, char *host, size_t 
 
 /* -- the environment */
 
-/* One launcher's variables; the first that has a rank is believed. */
-static const struct launcher {
-    const char *rank, *world_size, *local_rank;
-} launchers[] = {
-    {"RANK", "WORLD_SIZE", "LOCAL_RANK"},
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
-    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
-    {"PMIX_RANK", "PMIX_SIZE", "PMIX_LOCAL_RANK"},
-    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
-};
-
-static int64_t number_of(const char *variable)
+static const char *variable(void *context, const char *name)
 {
-    const char *text = getenv(variable); /* NOLINT(concurrency-mt-unsafe): in prepare only */
-    int64_t number;
-    return text && kino__str_to_int(kino__str_from(text), &number) && number >= 0 ? number : -1;
+    (void)context;
+    return getenv(name); /* NOLINT(concurrency-mt-unsafe): in prepare only */
 }
 
 kino__process_place kino__process_place_get(void)
 {
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
-        int64_t rank = number_of(launchers[i].rank);
-        if (rank >= 0)
-            return (kino__process_place){rank, number_of(launchers[i].world_size),
-                                         number_of(launchers[i].local_rank)};
-    }
-    return (kino__process_place){-1, -1, -1};
-}
-
-void kino__process_place_write(const kino__process_place *place, kino__buffer *out)
-{
-    if (place->rank < 0)
-        return;
-    kino__buffer_printf(out, "{\"rank\": %lld", (long long)place->rank);
-    if (place->world_size >= 0)
-        kino__buffer_printf(out, ", \"world_size\": %lld", (long long)place->world_size);
-    if (place->local_rank >= 0)
-        kino__buffer_printf(out, ", \"local_rank\": %lld", (long long)place->local_rank);
-    kino__buffer_add(out, KINO__STR("}"));
+    return kino__process_place_find(variable, NULL);
 }
 
 static kino_status add_text(kino__texts *texts, const char *key, const char *value,
@@ -110,9 +80,16 @@ static kino_status add_all(kino__texts *texts, bool has_groups, kino__buffer *sc
         KINO_TRY(add_text(texts, jobs[i],
                           getenv(jobs[i]), /* NOLINT(concurrency-mt-unsafe): in prepare only */
                           scratch, err));
+    kino__process_place place = kino__process_place_get();
+    const kino__process_about about = {.place = &place, .pid = getpid()};
+    scratch->size = 0;
+    kino__process_member_write(&about, scratch);
+    if (scratch->failed)
+        return kino__fail_nomem(err);
+    KINO_TRY(kino__texts_metadata(texts, KINO__STR("kino_process"), kino__buffer_str(scratch), true,
+                                  err));
     if (has_groups)
         return KINO_OK;
-    kino__process_place place = kino__process_place_get();
     scratch->size = 0;
     kino__process_place_write(&place, scratch);
     if (scratch->failed)

@@ -2,6 +2,7 @@
 #ifndef KINO__TRACER_OWN_PROCESS_H
 #define KINO__TRACER_OWN_PROCESS_H
 
+#include "base/process_place.h"
 #include "tracer/texts.h"
 
 /* Field 22 of /proc/self/stat: with the pid it names a process for good. 0: not known. */
@@ -9,15 +10,8 @@ uint64_t kino__process_start(void);
 /* Terminated, cut to fit. */
 void kino__process_names(char *process, size_t process_size, char *host, size_t host_size);
 
-/* Where the launcher (torchrun, Slurm, Open MPI, PMI) put the process; -1: not said. */
-typedef struct kino__process_place {
-    int64_t rank, world_size, local_rank;
-} kino__process_place;
-
 /* By the environment; in prepare only. */
 kino__process_place kino__process_place_get(void);
-/* As the JSON object of distributedInfo; nothing when there is no rank. */
-void kino__process_place_write(const kino__process_place *place, kino__buffer *out);
 
 /* Metadata that comes from the environment: host_name, job names, and, unless collectives have told
  * it, distributedInfo. What the program set itself stays. */

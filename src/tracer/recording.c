@@ -1,5 +1,5 @@
 /* recording.c - the recording functions, and the slow half of the macros. They return nothing that
- * can fail: what cannot be recorded is dropped and counted (ring.c). */
+ * can fail: what cannot be recorded is dropped and counted (thread_ring.c). */
 #include <string.h>
 
 #include <kino/record_function.h>

@@ -241,7 +241,7 @@ static kino_status save(job *j, const char *url, kino_error *err)
         return kino__fail(err, KINO_ARGUMENT, "no path to save to");
     j->path = kino__loggers_file_path(url);
     if (!j->path || !*j->path)
-        return kino__fail(err, KINO_ARGUMENT, j->path ? "no path to save to" : "not a path: '%s'",
+        return kino__fail(err, KINO_ARGUMENT, j->path ? "no path to save to" : "invalid path '%s'",
                           url);
     KINO_TRY(begin(j, err));
     pthread_mutex_lock(&j->t->lock);

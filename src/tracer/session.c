@@ -122,7 +122,7 @@ kino_status kino__session_prepare(const kino_session_options *options, bool is_s
     if (!options)
         options = &defaults;
     if (options->size < sizeof *options || options->mode > KINO_MODE_FLIGHT)
-        return kino__fail(err, KINO_ARGUMENT, "session options that were not initialised");
+        return kino__fail(err, KINO_ARGUMENT, "session options not initialized");
     kino__control_yield(t);
     pthread_mutex_lock(&t->lock);
     kino_status st = prepare(t, options, is_soon, err);
@@ -146,7 +146,8 @@ static kino_status start(kino__tracer *t, kino_error *err)
     c->meta->first_step = __atomic_load_n(&t->step, __ATOMIC_RELAXED);
     __atomic_store_n(&c->meta->start_ticks, kino__clock_ticks(c->meta->clock), __ATOMIC_RELEASE);
     __atomic_store_n(&c->meta->state, KINO__RING_RECORDING, __ATOMIC_RELEASE);
-    kino__clock_thread_start(t);
+    if (!c->is_guest)
+        kino__clock_thread_start(t);
     t->phase = KINO_SESSION_RECORDING;
     t->is_saved = false;
     kino__tracer_activate(t, c->session |
@@ -179,7 +180,8 @@ static kino_status stop(kino__tracer *t, kino_error *err)
     __atomic_store_n(&c->meta->stop_ticks, kino__clock_ticks(c->meta->clock), __ATOMIC_RELEASE);
     kino__clock_thread_stop(t);
     kino__clock_note(t, c);
-    kino__ring_refresh_names(c);
+    if (!__atomic_load_n(&t->is_quiet, __ATOMIC_RELAXED))
+        kino__ring_refresh_names(c);
     __atomic_store_n(&c->meta->state, KINO__RING_STOPPED, __ATOMIC_RELEASE);
     t->phase = KINO_SESSION_STOPPED;
     kino__capture_settle(c);
@@ -216,6 +218,21 @@ void kino__session_pause(bool is_paused)
     pthread_mutex_lock(&t->lock);
     __atomic_store_n(&t->is_paused, is_paused, __ATOMIC_RELAXED);
     kino__tracer_activate(t, t->wanted);
+    pthread_mutex_unlock(&t->lock);
+}
+
+void kino__session_freeze(void)
+{
+    kino__tracer *t = kino__tracer_get();
+    kino__capture *c = t ? __atomic_load_n(&t->capture, __ATOMIC_ACQUIRE) : NULL;
+    if (!c || pthread_mutex_trylock(&t->lock) != 0)
+        return;
+    if (t->phase == KINO_SESSION_RECORDING) {
+        kino__tracer_activate(t, 0);
+        __atomic_store_n(&c->meta->stop_ticks, kino__clock_ticks(c->meta->clock), __ATOMIC_RELEASE);
+        __atomic_store_n(&c->meta->state, KINO__RING_STOPPED, __ATOMIC_RELEASE);
+        t->phase = KINO_SESSION_STOPPED;
+    }
     pthread_mutex_unlock(&t->lock);
 }
 

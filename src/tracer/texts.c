@@ -255,7 +255,7 @@ static kino_status set_key(kino__texts *texts, kino_str key, kino_str json, bool
 static kino_status lock_made(kino__texts *texts, kino_error *err)
 {
     if (!lock(texts))
-        return kino__fail(err, KINO_UNAVAILABLE, "the recorder's texts are in use");
+        return kino__fail(err, KINO_UNAVAILABLE, "the recorder's metadata is in use");
     if (is_made(texts))
         return KINO_OK;
     unlock(texts);
@@ -285,7 +285,7 @@ void kino__texts_forget(kino__texts *texts, kino_str key, bool is_default)
 kino_status kino__texts_device(kino__texts *texts, kino_str json, kino_error *err)
 {
     if (!kino__json_is_valid(json) || json.data[0] != '{')
-        return kino__fail(err, KINO_ARGUMENT, "device properties that are not a JSON object");
+        return kino__fail(err, KINO_ARGUMENT, "device properties are not a JSON object");
     KINO_TRY(lock_made(texts, err));
     const kino_str parts[4] = {{"", 0}, json, {"", 0}, {"", 0}};
     uint64_t offset = append(texts, &(kino__ring_text){.kind = KINO__TEXT_DEVICE}, parts);

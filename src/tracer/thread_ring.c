@@ -1,8 +1,11 @@
-/* thread_ring.c - slots and segments of threads. See ring.h.
+/* thread_ring.c - slots and segments of threads. See thread_ring.h.
  *
  * The flight recorder must not give all segments to the first busy threads: who has some already
  * leaves the last quarter to others and writes over its own oldest one, sees to it that a few lie
- * ready for threads that come, and hands one over when it hears that somebody found none. */
+ * ready for threads that come, and hands one over when it hears that somebody found none.
+ *
+ * In a capture nothing is written over: who comes goes on in a segment of a thread that has ended.
+ * That one wrote down who it was (a record of kind THREAD), so that its slot is free, too. */
 #include "tracer/thread_ring.h"
 
 #include <fcntl.h>
@@ -13,9 +16,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tracer/alone.h"
 #include "tracer/ticks.h"
 
 enum {
+    MARK_RECORDS = 2, /* what a thread leaves in its last segment: kind THREAD */
+    WORTH_IT = 16,    /* records that must be free in a segment for another thread to go on in it */
     NO_SLOT = UINT32_MAX,
     MODEST = 4,       /* segments that a thread may have of the last quarter */
     READY = 8,        /* segments for threads that come; of small buffers a quarter */
@@ -149,22 +155,15 @@ static uint32_t take_own(kino__capture *c)
     return taken;
 }
 
-/* Makes the segment ours. The stamp is 0 in between: who copies it now throws the copy away. */
-static kino_impl_v1_segment *begin_segment(kino__tracer *t, kino__capture *c, uint32_t taken)
+/* The segment is this thread's, from its count on. */
+static void own_segment(kino__tracer *t, kino__capture *c, kino_impl_v1_segment *s, uint32_t taken,
+                        uint64_t generation)
 {
-    kino_impl_v1_segment *s = kino__capture_segment(c, taken - 1);
-    uint64_t generation = (s->reserved[0] + 1) & 0xffff;
-    count_drop(c, KINO__DROP_OVERWRITTEN, s->count);
-    (void)__atomic_exchange_n(&s->stamp, 0, __ATOMIC_SEQ_CST); /* before all that follows */
-    __atomic_store_n(&s->count, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&s->reserved[0], generation, __ATOMIC_RELAXED);
-    __atomic_store_n(&s->index, taken - 1, __ATOMIC_RELAXED);
     __atomic_store_n(&s->order, mine.order++, __ATOMIC_RELAXED);
     __atomic_store_n(&s->slot, mine.slot, __ATOMIC_RELAXED);
     __atomic_store_n(&s->tid, mine.tid, __ATOMIC_RELAXED);
     __atomic_store_n(&s->taken, kino__clock_ticks(c->meta->clock), __ATOMIC_RELAXED);
     __atomic_store_n(&s->next, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&s->session, c->session, __ATOMIC_RELAXED);
     __atomic_store_n(&s->stamp, (uint64_t)kino_impl_v1_self.owner << 16 | generation,
                      __ATOMIC_RELEASE);
     if (mine.newest)
@@ -174,6 +173,39 @@ static kino_impl_v1_segment *begin_segment(kino__tracer *t, kino__capture *c, ui
     mine.newest = taken;
     mine.owned++;
     kino__clock_note_lazily(t, c);
+}
+
+/* One that a thread which has ended did not fill, with room for so many records; or NULL. The
+ * generation stays: references to what stands in it are good. */
+static kino_impl_v1_segment *adopt(kino__tracer *t, kino__capture *c, uint32_t need)
+{
+    if (!__atomic_load_n(&c->left_first, __ATOMIC_RELAXED) || !lock_list(c))
+        return NULL;
+    uint32_t taken = c->left_first;
+    kino_impl_v1_segment *s = taken ? kino__capture_segment(c, taken - 1) : NULL;
+    if (s && s->count + need + MARK_RECORDS > KINO_IMPL_V1_SEGMENT_RECORDS)
+        s = NULL;
+    if (s)
+        __atomic_store_n(&c->left_first, s->next, __ATOMIC_RELAXED);
+    unlock_list(c);
+    if (s)
+        own_segment(t, c, s, taken, s->reserved[0]);
+    return s;
+}
+
+/* Makes the segment ours. The stamp is 0 in between: who copies it now throws the copy away. */
+static kino_impl_v1_segment *begin_segment(kino__tracer *t, kino__capture *c, uint32_t taken)
+{
+    kino_impl_v1_segment *s = kino__capture_segment(c, taken - 1);
+    uint64_t generation = (s->reserved[0] + 1) & 0xffff;
+    count_drop(c, KINO__DROP_OVERWRITTEN, s->count);
+    (void)__atomic_exchange_n(&s->stamp, 0, __ATOMIC_SEQ_CST); /* before all that follows */
+    __atomic_store_n(&s->count, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->reserved[0], generation, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->reserved[1], 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->index, taken - 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->session, c->session, __ATOMIC_RELAXED);
+    own_segment(t, c, s, taken, generation);
     return s;
 }
 
@@ -211,8 +243,11 @@ static uint32_t take_again(kino__capture *c)
     return taken;
 }
 
-static kino_impl_v1_segment *next_segment(kino__tracer *t, kino__capture *c)
+static kino_impl_v1_segment *next_segment(kino__tracer *t, kino__capture *c, uint32_t need)
 {
+    kino_impl_v1_segment *adopted = adopt(t, c, need);
+    if (adopted)
+        return adopted;
     uint32_t taken = take_fresh(c);
     if (!taken && c->mode == KINO_MODE_FLIGHT)
         taken = take_again(c);
@@ -236,7 +271,7 @@ static uint32_t take_slot(kino__capture *c)
         if (__atomic_compare_exchange_n(&c->next_slot, &next, next + 1, false, __ATOMIC_RELAXED,
                                         __ATOMIC_RELAXED))
             return claim(c, next) ? next : NO_SLOT;
-    for (uint32_t i = 0; c->mode == KINO_MODE_FLIGHT && i < KINO__RING_THREADS; i++) {
+    for (uint32_t i = 0; i < KINO__RING_THREADS; i++) {
         kino__ring_thread *thread = &c->threads[i];
         if (!claim(c, i))
             continue;
@@ -267,7 +302,8 @@ static void join(kino__tracer *t, kino__capture *c)
     memcpy(name, mine.name, sizeof name);
     mine = (ring){.capture = c, .session = c->session, .slot = take_slot(c)};
     memcpy(mine.name, name, sizeof name);
-    mine.tid = (uint32_t)syscall(SYS_gettid);
+    bool is_quiet = __atomic_load_n(&t->is_quiet, __ATOMIC_RELAXED);
+    mine.tid = is_quiet ? kino__quiet_tid() : (uint32_t)syscall(SYS_gettid);
     kino_impl_v1_self =
         (kino_impl_v1_thread){.session = KINO_IMPL_V1_NO_SESSION,
                               .owner = __atomic_add_fetch(&t->next_owner, 1, __ATOMIC_RELAXED)};
@@ -282,27 +318,69 @@ static void join(kino__tracer *t, kino__capture *c)
     __atomic_store_n(&thread->reserved, mine.name[0] ? NAME_IS_GIVEN : 0, __ATOMIC_RELAXED);
     __atomic_store_n(&thread->first_ticks, kino__clock_ticks(c->meta->clock), __ATOMIC_RELAXED);
     __atomic_store_n(&thread->exit_ticks, 0, __ATOMIC_RELAXED);
-    if (!mine.name[0])
+    if (!mine.name[0] && !is_quiet)
         (void)prctl(PR_GET_NAME, name);
     name[mine.name[0] ? 31 : 15] = '\0';
     set_name(thread, name);
     __atomic_store_n(&thread->state, KINO__THREAD_LIVE, __ATOMIC_RELEASE);
 }
 
-/* The flight recorder's other threads may have the segments now, oldest first. */
-static void leave_segments(kino__capture *c)
+static bool lock_list_patiently(kino__capture *c)
 {
-    if (c->mode != KINO_MODE_FLIGHT || !mine.oldest)
-        return;
     bool is_mine = lock_list(c);
     for (int i = 0; !is_mine && i < EXIT_TRIES; i++) {
         (void)sched_yield();
         is_mine = lock_list(c);
     }
-    if (!is_mine)
+    return is_mine;
+}
+
+/* The flight recorder's other threads may have the segments now, oldest first. */
+static void leave_segments(kino__capture *c)
+{
+    if (!mine.oldest || !lock_list_patiently(c))
         return;
     add_left(c, mine.oldest, mine.newest, mine.owned);
     unlock_list(c);
+}
+
+/* Writes down who had the segment up to here. False: there is no room. */
+static bool leave_mark(const kino__capture *c, kino_impl_v1_segment *s)
+{
+    const kino__ring_thread *thread = &c->threads[mine.slot];
+    uint32_t count = s->count;
+    uint64_t name[4];
+    if (count + MARK_RECORDS > KINO_IMPL_V1_SEGMENT_RECORDS)
+        return false;
+    for (int i = 0; i < 4; i++) /* others may be naming it */
+        name[i] = __atomic_load_n((const uint64_t *)(const void *)(thread->name + i * 8),
+                                  __ATOMIC_RELAXED);
+    kino_impl_v1_record *record = &s->records[count];
+    kino_impl_v1_fill(record + 1, name[0], name[1], name[2], name[3]);
+    kino_impl_v1_fill(record, s->taken, kino__clock_ticks(c->meta->clock),
+                      kino_impl_v1_head((uint32_t)s->order, KINO_IMPL_V1_THREAD, 0, 1),
+                      (uint64_t)kino_impl_v1_self.owner << 32 | mine.tid);
+    __atomic_store_n(&s->reserved[1], s->reserved[1] + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->count, count + MARK_RECORDS, __ATOMIC_RELEASE);
+    return true;
+}
+
+/* Somebody else may go on in the last segment, and have the slot. Where the mark finds no room the
+ * slot stays as it is: it is all that is known of the thread. */
+static bool leave_room(kino__capture *c)
+{
+    if (!mine.newest)
+        return true;
+    uint32_t left = mine.newest;
+    kino_impl_v1_segment *s = kino__capture_segment(c, left - 1);
+    if (!leave_mark(c, s))
+        return false;
+    if (s->count + WORTH_IT <= KINO_IMPL_V1_SEGMENT_RECORDS && lock_list_patiently(c)) {
+        link_next(c, left, c->left_first);
+        __atomic_store_n(&c->left_first, left, __ATOMIC_RELAXED);
+        unlock_list(c);
+    }
+    return true;
 }
 
 static void leave(void *unused)
@@ -313,11 +391,12 @@ static void leave(void *unused)
         kino__ring_thread *thread = &c->threads[mine.slot];
         __atomic_store_n(&thread->exit_ticks, kino__clock_ticks(c->meta->clock), __ATOMIC_RELAXED);
         __atomic_store_n(&thread->state, KINO__THREAD_EXITED, __ATOMIC_RELEASE);
-        if (c->mode == KINO_MODE_FLIGHT) /* in a capture slots are not used again */
+        bool is_flight = c->mode == KINO_MODE_FLIGHT;
+        if (is_flight)
+            leave_segments(c);
+        if (is_flight || leave_room(c))
             __atomic_store_n(&c->slots[mine.slot], 0, __ATOMIC_RELEASE);
     }
-    if (c)
-        leave_segments(c);
     kino__ring_forget();
 }
 
@@ -350,7 +429,7 @@ kino_impl_v1_segment *kino__ring_room(kino__tracer *t, uint32_t need)
     }
     kino_impl_v1_segment *segment = kino_impl_v1_self.segment;
     if (!segment || segment->count + need > KINO_IMPL_V1_SEGMENT_RECORDS) {
-        segment = next_segment(t, c);
+        segment = next_segment(t, c, need);
         if (!segment) {
             count_drop(c, KINO__DROP_FULL, 1);
             return NULL;

@@ -1,4 +1,4 @@
-/* ticks.c - ticks and anchors. See clock.h.
+/* ticks.c - ticks and anchors. See ticks.h.
  *
  * Anchors are taken at the start, at the end, and ten times a second between; each is the tightest
  * of several tries. When a bank is full, every second anchor moves to the other one and they come
@@ -16,10 +16,12 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "tracer/alone.h"
 
 enum { TRIES = 12 };
 static const uint64_t first_interval_ns = 100000000;
 static const uint64_t longest_interval_ns = 10000000000;
+static const uint64_t alone_ns = (uint64_t)KINO__ALONE_MS * 1000000;
 
 /* -- the counter */
 
@@ -137,12 +139,19 @@ static void *run(void *context)
     pthread_mutex_lock(&t->clock_lock);
     while (!t->clock_ends) {
         kino__capture *c = __atomic_load_n(&t->capture, __ATOMIC_ACQUIRE);
-        uint64_t until = (uint64_t)kino__clock_ns(CLOCK_MONOTONIC) + c->anchor_interval_ns;
+        uint64_t pause = c->anchor_interval_ns < alone_ns ? c->anchor_interval_ns : alone_ns;
+        uint64_t until = (uint64_t)kino__clock_ns(CLOCK_MONOTONIC) + pause;
         struct timespec at = {(time_t)(until / 1000000000), (long)(until % 1000000000)};
         while (!t->clock_ends && pthread_cond_timedwait(&t->clock_wake, &t->clock_lock, &at) == 0)
             ;
-        if (!t->clock_ends)
+        if (!t->clock_ends && (uint64_t)kino__clock_ns(CLOCK_MONOTONIC_RAW) - c->last_anchor_ns >=
+                                  c->anchor_interval_ns / 16 * 15)
             note(c);
+        if (!t->clock_ends && kino__is_alone()) { /* nobody is left to join us */
+            t->clock_runs = false;
+            (void)pthread_detach(pthread_self());
+            break;
+        }
     }
     pthread_mutex_unlock(&t->clock_lock);
     return NULL;

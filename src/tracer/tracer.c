@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "tracer/alone.h"
 #include "tracer/device/device.h"
 #include "tracer/thread_ring.h"
 #include "tracer/ticks.h"
@@ -128,7 +129,7 @@ static void after_fork_child(void)
     init_conditions(); /* threads of the parent may wait for them */
     own.step_lock = 0;
     own.texts.capture = NULL;
-    if (own.capture)
+    if (own.capture && !own.is_quiet) /* this thread's spans end nowhere now, see ring_forget */
         kino__capture_abandon(own.capture);
     __atomic_store_n(&own.capture, NULL, __ATOMIC_RELEASE);
     own.phase = KINO_SESSION_IDLE;
@@ -137,6 +138,7 @@ static void after_fork_child(void)
     own.saver = (kino__saver){0};
     own.clock_runs = own.clock_ends = false;
     kino__devices_forked(&own);
+    kino__alone_forked();
     kino__ring_forget();
     after_fork(); /* the locks are this thread's */
 }
@@ -146,6 +148,8 @@ static void after_fork_child(void)
 static void at_exit(void)
 {
     kino__tracer *t = &own;
+    if (__atomic_load_n(&t->is_quiet, __ATOMIC_RELAXED))
+        return; /* the files stay, whoever started the program makes a trace of them */
     pthread_mutex_lock(&t->lock);
     bool was_recording = t->phase == KINO_SESSION_RECORDING;
     char *path = t->exit_path;
@@ -181,6 +185,13 @@ static void add_flag(kino__tracer *t)
     }
 }
 
+/* Of a copy that is not the first. */
+static void forget_in_child(void)
+{
+    kino__ring_forget();
+    kino__alone_forked();
+}
+
 static void load(void)
 {
     search s = {0};
@@ -188,8 +199,9 @@ static void load(void)
     if (!s.found && s.is_foreign)
         return;
     kino__ring_load();
+    kino__alone_load();
     if (s.found) {
-        pthread_atfork(NULL, NULL, kino__ring_forget);
+        pthread_atfork(NULL, NULL, forget_in_child);
     } else {
         own.layout = KINO__TRACER_LAYOUT;
         own.size = sizeof own;
@@ -219,7 +231,7 @@ kino__tracer *kino__tracer_get(void)
 kino_status kino__tracer_missing(kino_error *err)
 {
     return kino__fail(err, KINO_UNAVAILABLE,
-                      "another version of libkino is at work in this process");
+                      "another version of libkino is active in this process");
 }
 
 void kino__tracer_activate(kino__tracer *t, uint32_t active)

@@ -21,7 +21,7 @@
 #include "tracer/texts.h"
 
 enum {
-    KINO__TRACER_LAYOUT = 3, /* rises with every change of the structs of this folder */
+    KINO__TRACER_LAYOUT = 5, /* rises with every change of the structs of this folder */
     KINO__TRACER_COPIES = 16,
 };
 
@@ -69,6 +69,8 @@ typedef struct kino__tracer {
     uint64_t last_step; /* atomic: the session ends where this step begins; 0: not by steps */
     uint32_t wanted;    /* what `active` would be if it were not paused */
     bool is_paused;     /* nothing is recorded, whatever sessions do; atomic, changed under lock */
+    bool is_quiet; /* atomic: the program filters its system calls: ours would end it. Set for good
+                      by libkino_inject, which sees the filter come */
 } kino__tracer;
 
 /* The process's tracer, or NULL when it belongs to a copy of another layout. Any thread. */
@@ -83,6 +85,9 @@ KINO_NODISCARD kino_status kino__session_prepare(const kino_session_options *opt
  * switch. */
 void kino__session_pause(bool is_paused);
 bool kino__session_is_paused(void);
+/* session.c: the session ends as it is, without a system call: devices are not asked for what they
+ * have. The files say that it was stopped. */
+void kino__session_freeze(void);
 
 /* Sets the flags of all copies; while it is paused, when it is not any more. The lock is held. */
 void kino__tracer_activate(kino__tracer *t, uint32_t active);

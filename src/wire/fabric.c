@@ -16,19 +16,20 @@ kino_status kino__fabric_address_make(const char *folder, const char *name,
     char *path = out->name.sun_path;
     size_t room = sizeof out->name.sun_path, length = strlen(name);
     if (!name[0])
-        return kino__fail(err, KINO_ARGUMENT, "a socket without a name");
+        return kino__fail(err, KINO_ARGUMENT, "missing socket name");
     if (is_abstract) {
         if (length + 2 > room)
-            return kino__fail(err, KINO_ARGUMENT, "the socket name '%s' is too long", name);
+            return kino__fail(err, KINO_ARGUMENT, "socket name '%s' is too long", name);
         memcpy(path + 1, name, length + 1); /* the NUL behind it is part of the name */
         out->size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length + 2);
         return KINO_OK;
     }
     int size = snprintf(path, room, "%s/%s", folder, name);
     if (size < 0 || (size_t)size >= room)
-        return kino__fail(err, KINO_ARGUMENT,
-                          "the socket folder '%s' is too long: at most %zu bytes with names of %zu",
-                          folder, room - length - 2, length);
+        return kino__fail(
+            err, KINO_ARGUMENT,
+            "socket directory '%s' is too long: at most %zu bytes with names of %zu bytes", folder,
+            room - length - 2, length);
     out->size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)size + 1);
     return KINO_OK;
 }
@@ -122,12 +123,12 @@ kino_status kino__fabric_read(kino_str datagram, kino__fabric_message *out, kino
 {
     *out = (kino__fabric_message){KINO__FABRIC_OTHER, {"", 0}};
     if (datagram.size < KINO__FABRIC_HEADER_BYTES)
-        return kino__fail(err, KINO_FORMAT, "a datagram of %zu bytes is shorter than its header",
+        return kino__fail(err, KINO_FORMAT, "datagram of %zu bytes is shorter than its header",
                           datagram.size);
     uint64_t payload = kino__get_le(datagram.data, 8);
     size_t real = datagram.size - KINO__FABRIC_HEADER_BYTES;
     if (payload != real)
-        return kino__fail(err, KINO_FORMAT, "a datagram says %llu bytes and has %zu",
+        return kino__fail(err, KINO_FORMAT, "datagram claims %llu bytes but has %zu",
                           (unsigned long long)payload, real);
     const char *type = datagram.data + 8;
     if (memcmp(type, "ctxt", 4) == 0)
@@ -148,11 +149,11 @@ kino_status kino__fabric_read_poll(kino_str payload, kino__fabric_poll *out, kin
     out->job = (int64_t)kino__bytes_get(&bytes, 8);
     out->pid_count = 0;
     if (bytes.failed)
-        return kino__fail(err, KINO_FORMAT, "a poll of %zu bytes", payload.size);
+        return kino__fail(err, KINO_FORMAT, "invalid poll: %zu bytes", payload.size);
     if (count <= 0 || count > KINO__FABRIC_PIDS_MAX)
-        return kino__fail(err, KINO_FORMAT, "a poll with %d pids", count);
+        return kino__fail(err, KINO_FORMAT, "invalid poll: %d pids", count);
     if (payload.size != KINO__FABRIC_POLL_BYTES + 4 * (size_t)count)
-        return kino__fail(err, KINO_FORMAT, "a poll with %d pids in %zu bytes", count,
+        return kino__fail(err, KINO_FORMAT, "invalid poll: %d pids in %zu bytes", count,
                           payload.size);
     for (int32_t i = 0; i < count; i++)
         out->pids[i] = (int32_t)kino__bytes_get(&bytes, 4);
@@ -167,7 +168,7 @@ kino_status kino__fabric_read_context(kino_str payload, kino__fabric_context *ou
     out->pid = (int32_t)kino__bytes_get(&bytes, 4);
     out->job = (int64_t)kino__bytes_get(&bytes, 8);
     if (bytes.failed || payload.size != 16)
-        return kino__fail(err, KINO_FORMAT, "a context of %zu bytes", payload.size);
+        return kino__fail(err, KINO_FORMAT, "invalid context: %zu bytes", payload.size);
     return KINO_OK;
 }
 
@@ -175,7 +176,7 @@ kino_status kino__fabric_read_count(kino_str payload, int32_t *out, kino_error *
 {
     *out = 0;
     if (payload.size != 4)
-        return kino__fail(err, KINO_FORMAT, "a count of %zu bytes", payload.size);
+        return kino__fail(err, KINO_FORMAT, "invalid count: %zu bytes", payload.size);
     *out = (int32_t)kino__get_le(payload.data, 4);
     return KINO_OK;
 }
@@ -190,14 +191,14 @@ kino_status kino__fabric_read_report(kino_str payload, kino__fabric_report *out,
     out->text = (kino_str){"", 0};
     if (bytes.failed || !payload.data ||
         payload.size > KINO__FABRIC_REPORT_BYTES + KINO__FABRIC_REPORT_TEXT_MAX)
-        return kino__fail(err, KINO_FORMAT, "a report of %zu bytes", payload.size);
+        return kino__fail(err, KINO_FORMAT, "invalid report: %zu bytes", payload.size);
     if (out->event == 0 || out->event >= KINO__FABRIC_EVENT_END || zero != 0 || out->bytes < -1)
-        return kino__fail(err, KINO_FORMAT, "a report of event %u", out->event);
+        return kino__fail(err, KINO_FORMAT, "invalid report: event %u", out->event);
     kino_str text = {payload.data + KINO__FABRIC_REPORT_BYTES,
                      payload.size - KINO__FABRIC_REPORT_BYTES};
     for (size_t i = 0; i < text.size; i++)
         if ((unsigned char)text.data[i] < 0x20 || text.data[i] == 0x7f)
-            return kino__fail(err, KINO_FORMAT, "a report with a control character");
+            return kino__fail(err, KINO_FORMAT, "invalid report: control character");
     out->text = text;
     return KINO_OK;
 }

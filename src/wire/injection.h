@@ -20,12 +20,20 @@
 #define KINO__INJECT_UNTIL "KINO_RECORD_UNTIL"
 /* The process that records from its first instruction on; others begin with their first event. */
 #define KINO__INJECT_MAIN "KINO_RECORD_MAIN"
+/* Filters on system calls that `kino record` itself is under (a container's). A program that has
+ * more set some for itself or its children, and is left alone. */
+#define KINO__INJECT_FILTERS "KINO_RECORD_FILTERS"
+
+/* Filters on system calls of this process; 0: none. Opens and reads a file, nothing else. */
+uint64_t kino__seccomp_filters(void);
 
 /* The log: one line each, written with one write() to a file opened for appending.
  *
  *   exec PID PPID RAW_NS COMMAND      a program began
  *   fork PID PPID RAW_NS              a process began without exec
  *   exit PID RAW_NS                   it ended in the regular way
+ *   rank PID RANK WORLD LOCAL N JOB   where its launcher put it, as it begins and again as it ends;
+ *                                     "-": not said; N: whose variables (base/process_place.h)
  *   own PID TID RAW_NS RAW_NS         the recorder worked in that thread: its buffers, its devices
  *   pause PID RAW_NS                  the program wants nothing recorded, until exec at the latest
  *   resume PID RAW_NS                 and now it does again

@@ -14,17 +14,26 @@
 #ifndef KINO__WIRE_RING_H
 #define KINO__WIRE_RING_H
 
+#include "base/map.h"
 #include "base/sink.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "wire/ring_clock.h"
 #include "wire/ring_format.h"
 
+/* The records of one thread in a segment. Segments of threads that have ended are used by others,
+ * so that one segment may be several pieces. */
 typedef struct kino__ring_piece {
-    kino__ring_segment header; /* a copy */
-    const kino_impl_v1_record *records;
-    uint32_t count;
+    kino__ring_segment header;          /* a copy; of an ended thread: as it was */
+    const kino_impl_v1_record *records; /* of the segment */
+    uint32_t first, count;              /* the piece begins and ends here */
+    uint32_t ended;                     /* its thread in `ended` + 1; 0: in the table */
 } kino__ring_piece;
+
+typedef struct kino__ring_place {
+    uint64_t first; /* segment << 16 | record */
+    uint32_t piece;
+} kino__ring_place;
 
 typedef struct kino__ring_name {
     kino_str name, category, file, function;
@@ -67,9 +76,11 @@ typedef struct kino__ring_image {
     KINO__VEC(kino__ring_key) keys;       /* metadata, the last value of each */
     KINO__VEC(kino_str) devices;
     KINO__VEC(kino__ring_piece) pieces; /* by thread and age, when finished */
-    KINO__VEC(uint32_t) piece_of;       /* segment -> piece + 1 */
+    KINO__VEC(kino__ring_place) places; /* of all pieces, in order */
+    KINO__VEC(kino__ring_thread) ended; /* whose slot may be another's by now */
     KINO__VEC(kino__ring_late) late;    /* by `of`, then `at` */
     KINO__VEC(kino__ring_row) rows;     /* metadata events, then those of the session */
+    kino__map row_of;                   /* those that are there, by kind, pid and tid */
     size_t head_rows;                   /* those that come first */
     kino__ring_clock clock;
     int64_t base_ns;          /* since the epoch: what times of events count from */
@@ -184,6 +195,9 @@ static inline uint64_t kino__ring_reference_to(const kino__ring_piece *piece, ui
     return (uint64_t)piece->header.index << 32 | (uint64_t)index << 16 |
            (piece->header.stamp & 0xffff);
 }
+
+/* The number of the piece that the record is in; UINT32_MAX: none. */
+uint32_t kino__ring_piece_of(const kino__ring_image *image, uint64_t segment, uint32_t record);
 
 /* The first of `late` that belongs to the position, or the one behind. */
 size_t kino__ring_late_of(const kino__ring_image *image, uint64_t position);

@@ -221,7 +221,7 @@ static bool visit_piece(walk *w, size_t number)
     const kino__ring_piece *piece = &w->image->pieces.items[number];
     kino__ring_span span = {.pid = w->image->meta.pid, .tid = piece->header.tid};
     uint64_t late = w->visit_span ? next_late(w) : 0;
-    for (uint32_t i = 0; i < piece->count; i += 1u + piece->records[i].following) {
+    for (uint32_t i = piece->first; i < piece->count; i += 1u + piece->records[i].following) {
         const kino_impl_v1_record *record = &piece->records[i];
         uint64_t position = (uint64_t)number << KINO__RING_POSITION_BITS | i;
         if (is_simple(w, piece, i, late, position, &span)) {

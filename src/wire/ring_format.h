@@ -14,7 +14,7 @@
 
 #define KINO__RING_MAGIC "KINORING"
 enum {
-    KINO__RING_VERSION = 1,
+    KINO__RING_VERSION = 2,      /* readers know all up to it */
     KINO__RING_META_SIZE = 1024, /* of the head */
     KINO__RING_THREADS = 1024,   /* that one recording can tell apart */
     KINO__RING_ANCHORS = 1024,   /* of a bank */
@@ -30,7 +30,8 @@ typedef struct kino__ring_segment {
     uint32_t slot, tid;
     uint64_t taken;
     uint32_t next, session;
-    uint64_t reserved[2];
+    uint64_t generation;
+    uint64_t ended; /* threads that had it before, each with a THREAD record */
 } kino__ring_segment;
 _Static_assert(sizeof(kino__ring_segment) == 64 &&
                    offsetof(kino_impl_v1_segment, records) == sizeof(kino__ring_segment) &&

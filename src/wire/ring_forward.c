@@ -119,15 +119,14 @@ typedef struct collection {
 static const kino_impl_v1_record *find_span(const kino__ring_image *image, uint64_t reference,
                                             const kino__ring_piece **piece, uint64_t *position)
 {
-    uint64_t segment = reference >> 32;
     uint32_t index = reference >> 16 & 0xffff;
-    if (segment >= image->piece_of.count || !image->piece_of.items[segment])
+    uint32_t number = kino__ring_piece_of(image, reference >> 32, index);
+    if (number == UINT32_MAX)
         return NULL;
-    uint64_t number = image->piece_of.items[segment] - 1;
     *piece = &image->pieces.items[number];
-    if (index >= (*piece)->count || kino__ring_reference_to(*piece, index) != reference)
+    if (kino__ring_reference_to(*piece, index) != reference)
         return NULL;
-    *position = number << KINO__RING_POSITION_BITS | index;
+    *position = (uint64_t)number << KINO__RING_POSITION_BITS | index;
     const kino_impl_v1_record *record = &(*piece)->records[index];
     return record->kind == KINO_IMPL_V1_SPAN ? record : NULL;
 }
@@ -172,7 +171,8 @@ static bool collect(collection *c)
 {
     for (size_t i = 0; i < c->image->pieces.count; i++) {
         const kino__ring_piece *piece = &c->image->pieces.items[i];
-        for (uint32_t at = 0; at < piece->count; at += 1u + piece->records[at].following) {
+        for (uint32_t at = piece->first; at < piece->count;
+             at += 1u + piece->records[at].following) {
             const kino_impl_v1_record *record = &piece->records[at];
             if (record->following > piece->count - 1 - at)
                 break;

@@ -8,7 +8,7 @@
 
 enum {
     SEGMENTS_MAX = 1 << 22, /* of a buffer: 2^40 bytes */
-    ROWS_MAX = 4096,        /* that get a name */
+    ROWS_MAX = 1 << 20,     /* that get a name */
     KEYS_MAX = 4096,        /* of metadata */
 };
 /* Kineto's: three average months, so that microseconds with three decimals fit a double. */
@@ -21,7 +21,9 @@ void kino__ring_image_deinit(kino__ring_image *image)
     kino__vec_deinit(&image->keys);
     kino__vec_deinit(&image->devices);
     kino__vec_deinit(&image->pieces);
-    kino__vec_deinit(&image->piece_of);
+    kino__vec_deinit(&image->places);
+    kino__vec_deinit(&image->ended);
+    kino__map_deinit(&image->row_of);
     kino__vec_deinit(&image->late);
     kino__vec_deinit(&image->rows);
     kino__ring_clock_deinit(&image->clock);
@@ -75,10 +77,11 @@ kino_status kino__ring_add_meta(kino__ring_image *image, kino_str bytes, kino_er
     kino__ring_meta *meta = &image->meta;
     if (bytes.size < KINO__RING_META_SIZE || (uintptr_t)bytes.data % 8 ||
         memcmp(bytes.data, KINO__RING_MAGIC, sizeof meta->magic) != 0)
-        return kino__fail(err, KINO_FORMAT, "not the meta file of a recorder");
+        return kino__fail(err, KINO_FORMAT, "not a meta file of the recorder");
     memcpy(meta, bytes.data, sizeof *meta);
-    if (meta->version != KINO__RING_VERSION)
-        return kino__fail(err, KINO_FORMAT, "buffers of version %u: this program knows version %d",
+    if (meta->version == 0 || meta->version > KINO__RING_VERSION)
+        return kino__fail(err, KINO_FORMAT,
+                          "unsupported buffer version %u (this program supports up to %d)",
                           meta->version, KINO__RING_VERSION);
     meta->host[sizeof meta->host - 1] = meta->process[sizeof meta->process - 1] = '\0';
     if (!read_anchors(image, bytes) || !read_threads(image, bytes))
@@ -181,6 +184,59 @@ static void copy_words(void *to, const char *from, size_t bytes)
         target[i] = __atomic_load_n(&source[i], __ATOMIC_RELAXED);
 }
 
+static void add_piece(kino__ring_image *image, const kino__ring_piece *piece)
+{
+    kino__ring_piece *to = kino__vec_add(&image->pieces);
+    if (to)
+        *to = *piece;
+    else
+        image->failed = true;
+}
+
+/* The records before `at` are of a thread that has ended. */
+static void add_ended(kino__ring_image *image, const kino__ring_piece *whole, uint32_t first,
+                      uint32_t at)
+{
+    const kino_impl_v1_record *mark = &whole->records[at];
+    kino__ring_piece piece = *whole;
+    kino__ring_thread *thread = kino__vec_add(&image->ended);
+    if (!thread) {
+        image->failed = true;
+        return;
+    }
+    *thread = (kino__ring_thread){.state = KINO__THREAD_EXITED,
+                                  .owner = (uint32_t)(mark->aux >> 32),
+                                  .tid = (uint32_t)mark->aux,
+                                  .first_ticks = mark->start,
+                                  .exit_ticks = mark->end};
+    memcpy(thread->name, mark + 1, sizeof thread->name);
+    thread->name[sizeof thread->name - 1] = '\0';
+    piece.header.stamp = (uint64_t)thread->owner << 16 | (whole->header.stamp & 0xffff);
+    piece.header.tid = thread->tid;
+    piece.header.order = mark->text;
+    piece.header.taken = mark->start;
+    piece.first = first;
+    piece.count = at;
+    piece.ended = (uint32_t)image->ended.count;
+    add_piece(image, &piece);
+}
+
+/* A segment that several threads had becomes several pieces; the last is that of the header. */
+static void split_segment(kino__ring_image *image, kino__ring_piece *whole)
+{
+    uint64_t left = whole->header.ended;
+    for (uint32_t i = 0; left && i < whole->count; i += 1u + whole->records[i].following) {
+        const kino_impl_v1_record *record = &whole->records[i];
+        if (record->kind != KINO_IMPL_V1_THREAD)
+            continue;
+        if (record->following != 1 || i + 1 >= whole->count)
+            break;
+        add_ended(image, whole, whole->first, i);
+        whole->first = i + 2;
+        left--;
+    }
+}
+
 void kino__ring_add_segment(kino__ring_image *image, kino_str bytes)
 {
     kino__ring_piece piece = {0};
@@ -201,11 +257,9 @@ void kino__ring_add_segment(kino__ring_image *image, kino_str bytes)
     }
     piece.records = (const kino_impl_v1_record *)(const void *)(bytes.data + sizeof piece.header);
     piece.count = piece.header.count;
-    kino__ring_piece *to = kino__vec_add(&image->pieces);
-    if (to)
-        *to = piece;
-    else
-        image->failed = true;
+    if (piece.header.ended)
+        split_segment(image, &piece);
+    add_piece(image, &piece);
 }
 
 static int compare_pieces(const void *a, const void *b)
@@ -216,7 +270,19 @@ static int compare_pieces(const void *a, const void *b)
         return x->stamp >> 16 < y->stamp >> 16 ? -1 : 1;
     if (x->order != y->order)
         return x->order < y->order ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
+    if (x->index != y->index)
+        return x->index < y->index ? -1 : 1;
+    uint32_t first = ((const kino__ring_piece *)a)->first;
+    uint32_t second = ((const kino__ring_piece *)b)->first;
+    return first < second ? -1 : first > second;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const kino__ring_place *x = a, *y = b;
+    if (x->first != y->first)
+        return x->first < y->first ? -1 : 1;
+    return x->piece < y->piece ? -1 : x->piece > y->piece;
 }
 
 static bool index_pieces(kino__ring_image *image)
@@ -224,17 +290,36 @@ static bool index_pieces(kino__ring_image *image)
     if (image->pieces.count > 1)
         qsort(image->pieces.items, image->pieces.count, sizeof *image->pieces.items,
               compare_pieces);
-    uint32_t most = 0;
-    for (size_t i = 0; i < image->pieces.count; i++)
-        if (image->pieces.items[i].header.index >= most)
-            most = image->pieces.items[i].header.index + 1;
-    if (!kino__vec_reserve(&image->piece_of, (size_t)most + 1))
+    if (!kino__vec_reserve(&image->places, image->pieces.count + 1))
         return false;
-    memset(image->piece_of.items, 0, ((size_t)most + 1) * sizeof *image->piece_of.items);
-    image->piece_of.count = most;
-    for (size_t i = 0; i < image->pieces.count; i++)
-        image->piece_of.items[image->pieces.items[i].header.index] = (uint32_t)i + 1;
+    for (size_t i = 0; i < image->pieces.count; i++) {
+        const kino__ring_piece *piece = &image->pieces.items[i];
+        image->places.items[image->places.count++] = (kino__ring_place){
+            (uint64_t)piece->header.index << KINO__RING_POSITION_BITS | piece->first, (uint32_t)i};
+    }
+    if (image->places.count > 1)
+        qsort(image->places.items, image->places.count, sizeof *image->places.items,
+              compare_places);
     return true;
+}
+
+uint32_t kino__ring_piece_of(const kino__ring_image *image, uint64_t segment, uint32_t record)
+{
+    uint64_t wanted = segment << KINO__RING_POSITION_BITS | record;
+    size_t low = 0, high = image->places.count;
+    while (low < high) { /* the first behind it */
+        size_t middle = low + (high - low) / 2;
+        if (image->places.items[middle].first <= wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low)
+        return UINT32_MAX;
+    uint32_t number = image->places.items[low - 1].piece;
+    const kino__ring_piece *piece = &image->pieces.items[number];
+    bool is_there = piece->header.index == segment && record < piece->count;
+    return is_there ? number : UINT32_MAX;
 }
 
 /* -- the first pass */
@@ -242,14 +327,12 @@ static bool index_pieces(kino__ring_image *image)
 /* What a reference means: a position, or UINT64_MAX. */
 static uint64_t resolve(const kino__ring_image *image, uint64_t reference)
 {
-    uint64_t segment = reference >> 32, record = reference >> 16 & 0xffff;
-    uint32_t piece = segment < image->piece_of.count ? image->piece_of.items[segment] : 0;
-    if (!piece)
+    uint32_t record = reference >> 16 & 0xffff;
+    uint32_t piece = kino__ring_piece_of(image, reference >> 32, record);
+    if (piece == UINT32_MAX ||
+        (image->pieces.items[piece].header.stamp & 0xffff) != (reference & 0xffff))
         return UINT64_MAX;
-    const kino__ring_piece *p = &image->pieces.items[piece - 1];
-    if ((p->header.stamp & 0xffff) != (reference & 0xffff) || record >= p->count)
-        return UINT64_MAX;
-    return (uint64_t)(piece - 1) << KINO__RING_POSITION_BITS | record;
+    return (uint64_t)piece << KINO__RING_POSITION_BITS | record;
 }
 
 static void add_late(kino__ring_image *image, uint64_t reference, uint64_t at)
@@ -277,15 +360,14 @@ static void add_row(kino__ring_image *image, kino__ring_row row)
         image->failed = true;
 }
 
-static bool has_row(const kino__ring_image *image, kino__ring_row_kind kind, int64_t pid,
-                    int64_t tid)
+/* Notes the row; true: it was there. A collision of the hash costs a name at worst. */
+static bool has_row(kino__ring_image *image, kino__ring_row_kind kind, int64_t pid, int64_t tid)
 {
-    for (size_t i = 0; i < image->rows.count; i++) {
-        const kino__ring_row *row = &image->rows.items[i];
-        if (row->kind == kind && row->pid == pid && row->tid == tid)
-            return true;
-    }
-    return false;
+    uint64_t key = kino__hash_u64((uint64_t)pid * 31 + (uint64_t)kind) ^ (uint64_t)tid;
+    size_t before = image->row_of.count;
+    if (!kino__map_put(&image->row_of, key, 0))
+        image->failed = true;
+    return image->row_of.count == before;
 }
 
 static void add_process_rows(kino__ring_image *image, int64_t pid, bool is_device, uint32_t special)
@@ -355,7 +437,7 @@ static void scan_piece(kino__ring_image *image, size_t number)
     uint64_t behind = UINT64_MAX; /* the reference whose arguments may stand here */
     uint64_t base = (uint64_t)number << KINO__RING_POSITION_BITS;
     see_ticks(image, piece->header.taken);
-    for (uint32_t i = 0; i < piece->count; i += 1u + piece->records[i].following) {
+    for (uint32_t i = piece->first; i < piece->count; i += 1u + piece->records[i].following) {
         const kino_impl_v1_record *record = &piece->records[i];
         if (!kino__ring_is_sane(record, piece->count - 1 - i)) {
             image->damaged++;
@@ -418,9 +500,25 @@ static const kino__ring_thread *thread_of(const kino__ring_image *image,
     return thread->owner == header->stamp >> 16 ? thread : NULL;
 }
 
+/* Of the pieces of one thread, which stand together: whichever knows it. */
+static const kino__ring_thread *find_thread(const kino__ring_image *image, size_t first)
+{
+    uint64_t owner = image->pieces.items[first].header.stamp >> 16;
+    const kino__ring_thread *found = NULL;
+    for (size_t i = first;
+         !found && i < image->pieces.count && image->pieces.items[i].header.stamp >> 16 == owner;
+         i++) {
+        const kino__ring_piece *piece = &image->pieces.items[i];
+        found =
+            piece->ended ? &image->ended.items[piece->ended - 1] : thread_of(image, &piece->header);
+    }
+    return found;
+}
+
 static void add_rows(kino__ring_image *image)
 {
     int64_t pid = image->meta.pid;
+    (void)has_row(image, KINO__ROW_PROCESS_NAME, pid, 0);
     add_process_rows(image, pid, false, 0);
     for (size_t i = 0; i < image->pieces.count; i++) {
         const kino__ring_segment *header = &image->pieces.items[i].header;
@@ -428,7 +526,7 @@ static void add_rows(kino__ring_image *image)
             continue;
         add_thread_rows(
             image,
-            (kino__ring_row){.pid = pid, .tid = header->tid, .thread = thread_of(image, header)});
+            (kino__ring_row){.pid = pid, .tid = header->tid, .thread = find_thread(image, i)});
     }
 }
 

@@ -65,7 +65,8 @@ static kino_status write_all(pack *p, const kino__ring_image *image, kino_str me
     KINO_TRY(add_chunk(p, KINO__RING_TAG_META, 0, 0, meta));
     KINO_TRY(add_chunk(p, KINO__RING_TAG_TEXTS, 0, 0, texts));
     for (size_t i = 0; i < image->pieces.count; i++)
-        KINO_TRY(add_piece(p, &image->pieces.items[i]));
+        if (!image->pieces.items[i].ended) /* the last piece of a segment: it has the others' too */
+            KINO_TRY(add_piece(p, &image->pieces.items[i]));
     KINO_TRY(flush(p));
     kino__index_add(p->chunks.items, p->chunks.count, p->written, &p->out);
     return flush(p);

@@ -170,7 +170,7 @@ static kino_status read_int(const parser *p, kino_str value, int64_t max, int64_
     int64_t number;
     bool digits = value.size && value.data[0] >= '0' && value.data[0] <= '9';
     if (!digits || !kino__str_to_int(value, &number) || number > max)
-        return refuse(p, "'%.*s' is not a whole number from 0 to %lld", SHOWN(value),
+        return refuse(p, "invalid number '%.*s' (expected: 0 to %lld)", SHOWN(value),
                       (long long)max);
     *out = number;
     return KINO_OK;
@@ -186,7 +186,7 @@ static kino_status read_bool(const parser *p, kino_str value, bool *out)
                 *out = truth;
                 return KINO_OK;
             }
-    return refuse(p, "'%.*s' is neither yes nor no", SHOWN(value));
+    return refuse(p, "invalid value '%.*s' (expected: yes or no)", SHOWN(value));
 }
 
 static kino_status read_start_time(const parser *p, kino_str value)
@@ -194,7 +194,7 @@ static kino_status read_start_time(const parser *p, kino_str value)
     int64_t start = 0, now = p->context->now_ms;
     KINO_TRY(read_int(p, value, INT64_MAX, &start));
     if (start && start < now - KINO__CONFIG_AGE_MAX_MS)
-        return refuse(p, "%lld is %lld ms in the past; the limit is %d ms", (long long)start,
+        return refuse(p, "start time %lld is %lld ms in the past (limit: %d ms)", (long long)start,
                       (long long)(now - start), KINO__CONFIG_AGE_MAX_MS);
     p->config->start_time_ms = start;
     p->config->has_start_time = start != 0;
@@ -213,7 +213,7 @@ static kino_status read_types(const parser *p, kino_str value)
             if (equals_any_case(name, activity_types[i].name))
                 bit = 1u << activity_types[i].number;
         if (!bit)
-            return refuse(p, "'%.*s' is not a type of activity", SHOWN(name));
+            return refuse(p, "unknown activity type '%.*s'", SHOWN(name));
         selected |= bit;
     }
     p->config->activity_types = selected;
@@ -231,10 +231,10 @@ static kino_status check_remote_path(const parser *p, kino_str path)
     bool is_inside = path.size > prefix.size + 1 && kino__str_starts_with(path, prefix) &&
                      (path.data[prefix.size] == '/' || prefix.size == 1);
     if (!is_inside)
-        return refuse(p, "'%.*s' is not in %.*s/ (KINETO_ONDEMAND_TRACE_DIR)", SHOWN(path),
+        return refuse(p, "'%.*s' is outside %.*s/ (KINETO_ONDEMAND_TRACE_DIR)", SHOWN(path),
                       SHOWN(prefix));
     if (kino__str_contains(path, KINO__STR("..")))
-        return refuse(p, "'%.*s' has '..' in it", SHOWN(path));
+        return refuse(p, "'%.*s' contains '..'", SHOWN(path));
     return KINO_OK;
 }
 
@@ -319,8 +319,8 @@ static kino_status read_signal(const parser *p, kino_str value)
 {
     int number = kino__config_signal(value);
     if (!number)
-        return refuse(p, "'%.*s' is none of SIGUSR1, SIGUSR2, %d to %d", SHOWN(value), SIGRTMIN,
-                      SIGRTMAX);
+        return refuse(p, "invalid signal '%.*s' (expected: SIGUSR1, SIGUSR2, or %d to %d)",
+                      SHOWN(value), SIGRTMIN, SIGRTMAX);
     p->config->signal_number = number;
     return KINO_OK;
 }
@@ -363,8 +363,8 @@ static void warn_of_key(parser *p, kino_str name)
 {
     for (size_t i = 0; i < sizeof removed_keys / sizeof *removed_keys; i++)
         if (kino__str_is(name, removed_keys[i])) {
-            warn(p, "'%s' is a key of older versions and does nothing%s", removed_keys[i],
-                 strcmp(removed_keys[i], "ENABLE_SIGUSR2") == 0 ? "; KINO_SIGNAL does" : "");
+            warn(p, "key '%s' of older versions is ignored%s", removed_keys[i],
+                 strcmp(removed_keys[i], "ENABLE_SIGUSR2") == 0 ? "; use KINO_SIGNAL" : "");
             return;
         }
     warn(p, "unknown key '%.*s'", SHOWN(name));
@@ -383,9 +383,9 @@ static kino_status check_bytes(const parser *p, kino_str line)
     for (size_t i = 0; i < line.size; i++) {
         unsigned char c = (unsigned char)line.data[i];
         if (c == '\r')
-            return refuse(p, "a carriage return: lines end with a line feed alone");
+            return refuse(p, "carriage return: lines must end with a line feed only");
         if ((c < 0x20 && c != '\t') || c == 0x7f)
-            return refuse(p, "a control character (0x%02x)", c);
+            return refuse(p, "control character (0x%02x)", c);
     }
     return KINO_OK;
 }
@@ -400,13 +400,14 @@ static kino_status read_line(parser *p, kino_str line)
         return KINO_OK;
     const char *equal = memchr(line.data, '=', line.size);
     if (!equal)
-        return refuse(p, "'%.*s' is not KEY=VALUE", SHOWN(line));
+        return refuse(p, "invalid line '%.*s' (expected: KEY=VALUE)", SHOWN(line));
     kino_str value = line, name = take_part(&value, '=');
     value = trim(value);
     if (!name.size || !value.size)
-        return refuse(p, "'%.*s': there is no %s", SHOWN(line), name.size ? "value" : "key");
+        return refuse(p, "invalid line '%.*s': missing %s", SHOWN(line),
+                      name.size ? "value" : "key");
     if (memchr(value.data, '=', value.size))
-        return refuse(p, "'%.*s': more than one '='", SHOWN(line));
+        return refuse(p, "invalid line '%.*s': more than one '='", SHOWN(line));
     for (size_t i = 0; i < KEY_COUNT && !p->key; i++)
         if (kino__str_is(name, keys[i].name))
             p->key = &keys[i];
@@ -416,7 +417,7 @@ static kino_status read_line(parser *p, kino_str line)
     }
     size_t *seen = &p->seen[p->key - keys];
     if (*seen)
-        warn(p, "%s again; line %zu does not count", p->key->name, *seen);
+        warn(p, "%s given twice; line %zu is ignored", p->key->name, *seen);
     *seen = p->line;
     if (p->key->role == ROLE_REQUEST)
         p->config->is_request = true;
@@ -524,19 +525,19 @@ kino_status kino__config_check_request(const kino__config *c, const char *origin
     const char *wrong = NULL;
     bool by_iteration = kino__config_is_by_iteration(c);
     if (!c->activities_enabled)
-        wrong = "ACTIVITIES_ENABLED is no";
+        wrong = "ACTIVITIES_ENABLED is 'no'";
     else if (c->wants_snapshot && c->wants_dump)
-        wrong = "PROFILE_MEMORY and KINO_DUMP exclude each other";
+        wrong = "PROFILE_MEMORY and KINO_DUMP cannot be combined";
     else if (c->wants_snapshot || c->wants_dump)
         wrong = by_iteration ? "a memory snapshot or a dump cannot wait for an iteration" : NULL;
     else if (c->iterations > 0 && c->start_iteration < 0)
-        wrong = "ACTIVITIES_ITERATIONS needs PROFILE_START_ITERATION (0: the next one)";
+        wrong = "ACTIVITIES_ITERATIONS requires PROFILE_START_ITERATION (0: the next one)";
     else if (c->start_iteration >= 0 && c->iterations == 0)
-        wrong = "PROFILE_START_ITERATION needs ACTIVITIES_ITERATIONS";
+        wrong = "PROFILE_START_ITERATION requires ACTIVITIES_ITERATIONS";
     else if (c->has_start_time && c->start_delay_ms >= 0)
-        wrong = "PROFILE_START_TIME and KINO_START_DELAY_MSECS exclude each other";
+        wrong = "PROFILE_START_TIME and KINO_START_DELAY_MSECS cannot be combined";
     else if (!by_iteration && c->duration_ms == 0)
-        wrong = "a trace of 0 ms (ACTIVITIES_DURATION_MSECS)";
+        wrong = "ACTIVITIES_DURATION_MSECS is 0";
     if (wrong)
         return kino__fail(err, KINO_FORMAT, "%s: %s", origin, wrong);
     return KINO_OK;

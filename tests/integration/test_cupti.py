@@ -252,7 +252,7 @@ def check_versions(folder):
         report.equal(f"version {version} is named", trace.devices[0]["version"], str(version))
     for version in (12, 99999, 140000):
         trace, said = play(folder, "all", env={"STANDIN_VERSION": str(version)})
-        report.check(f"version {version} is refused", f"version {version} of CUPTI is not one" in said["error"] and
+        report.check(f"version {version} is refused", f"unsupported CUPTI version {version} " in said["error"] and
                      said["error"] == trace.error() and not trace.rows(0), said)
 
 
@@ -359,8 +359,19 @@ def check_own_threads(folder):
     check_threads(folder, "cuptiSetThreadIdType:15")
 
 
+def distortion(trace, said):
+    """By how many ns the distance of a row to the first one differs from what was played, at the most."""
+    rows = trace.rows(0)
+    return max(abs(r[4] - rows[0][4] - (w[4] - 10000)) for r, w in zip(rows, expected_rows(said["pid"])))
+
+
 def check_clock(folder):
-    """CUPTI has a clock of its own, 5 s ahead and 50 ppm fast; rows must be where they belong, to a few us."""
+    """CUPTI has a clock of its own, 5 s ahead and 50 ppm fast; rows must be where they belong, to a few us.
+
+    The rows lie within 49 us, of which 50 ppm are 2.5 ns. But the rate is known only as well as the two clocks could be read together:
+    where the process loses the processor between two readings, the offset is known to some us only, and the rate between two such offsets
+    may be 1,000 ppm off (52 ns, seen once). That is the machine's doing and differs from run to run, a wrong conversion does not: one of
+    five runs must be right."""
     env = {"STANDIN_FAIL": "cuptiActivityRegisterTimestampCallback:27", "STANDIN_SKEW": "5000000000",
            "STANDIN_PPM": "50"}
     trace, said = play(folder, "all", env=env)
@@ -368,9 +379,10 @@ def check_clock(folder):
     rows = trace.rows(0)
     report.equal("all rows are there", len(rows), len(expected_rows(said["pid"])))
     report.check("within the recording", all(window[0] <= r[4] <= window[1] for r in rows), window)
-    first = rows[0][4]
-    wrong = max(abs(r[4] - first - (w[4] - 10000)) for r, w in zip(rows, expected_rows(said["pid"])))
-    report.check("calls and kernels keep their distances", wrong <= 50, f"{wrong} ns off")
+    wrong = [distortion(trace, said)]
+    while wrong[-1] > 50 and len(wrong) < 5:
+        wrong.append(distortion(*play(folder, "all", env=env)))
+    report.check("calls and kernels keep their distances", wrong[-1] <= 50, f"{wrong} ns off")
     report.equal("one that does not exist is no problem", said["error"], "")
     env["STANDIN_FAIL"] = "cuptiActivityRegisterTimestampCallback:15"
     report.check("one that fails is said", "times are converted" in play(folder, "graph", env=env)[1]["error"])
@@ -394,9 +406,9 @@ def check_counters(folder):
     times = [recorder.ns(e["ts"]) for e in rows if e["name"] == "dram__bytes.sum"]
     report.check("a millisecond apart", all(abs(b - a - 1000000) <= 200 for a, b in zip(times, times[1:])), times)
     report.equal("nothing to complain", (said["error"], said["lost"]), ("", 0))
-    for changed, wanted in (({"KINO_CUPTI_PM_METRICS": "a,b,c"}, "do not fit into one pass"),
-                            ({"KINO_CUPTI_PM_DEVICE": "2"}, "no device of that number"),
-                            ({"KINO_CUPTI_PM_DEVICE": ""}, "no device of that number")):
+    for changed, wanted in (({"KINO_CUPTI_PM_METRICS": "a,b,c"}, "too many metrics for one pass"),
+                            ({"KINO_CUPTI_PM_DEVICE": "2"}, "no such device"),
+                            ({"KINO_CUPTI_PM_DEVICE": ""}, "no such device")):
         trace, said = play(folder, "counters", env={**env, **changed})
         report.check(f"refusal of counters {changed}", wanted in said["error"] and not counters(trace), said)
         report.equal("kernels all the same", len(trace.rows(0, "kernel")), 1)
@@ -442,11 +454,11 @@ def check_failures(folder):
 
 def check_refusals(folder):
     for env, wanted in (
-            ({"STANDIN_OTHER": "CUPTI Tool: XProf"}, "another profiler has CUPTI, and only one can: CUPTI Tool: XProf"),
-            ({"STANDIN_FAIL": "cuptiSubscribe:39", "STANDIN_OTHER": ""}, "another profiler has CUPTI"),
+            ({"STANDIN_OTHER": "CUPTI Tool: XProf"}, "another profiler is using CUPTI, which allows only one: CUPTI Tool: XProf"),
+            ({"STANDIN_FAIL": "cuptiSubscribe:39", "STANDIN_OTHER": ""}, "another profiler is using CUPTI"),
             ({"STANDIN_FAIL": "cuptiActivityEnable:35"}, "NVreg_RestrictProfilingToAdminUsers=0"),
             ({"KINO_CUPTI_LIBRARY": "/nowhere/libcupti.so"}, "KINO_CUPTI_LIBRARY cannot be loaded"),
-            ({"KINO_CUPTI_LIBRARY": "libm.so.6"}, "'libm.so.6' is no CUPTI: it has no cuptiGetVersion"),
+            ({"KINO_CUPTI_LIBRARY": "libm.so.6"}, "'libm.so.6' is not CUPTI: it has no cuptiGetVersion"),
             ({"STANDIN_DEVICES": "0", "KINO_CUPTI_LIBRARY": "libcupti.so.13"}, "CUDA sees no device")):
         trace, said = play(folder, "all", env=env)
         report.check(f"refusal {env}", wanted in said["error"] and said["error"] == trace.error(), said["error"])
@@ -553,8 +565,7 @@ def check_headers(folder, toolkit_folder, include):
     flags.append(f"-idirafter{folder}")
     report.equal("our declarations are those of the real headers",
                  standin.compile_c("-Wno-deprecated-declarations", *flags, SOURCES / "check_abi.c", "-fsyntax-only"), "")
-    said = standin.compile_c("-Wno-unused-function", *flags, SOURCES / "check_occupancy.c", common.ROOT / "src" / "tracer" /
-                             "backend" / "cupti_occupancy.c", "-o", folder / "occupancy")
+    said = standin.compile_c("-Wno-unused-function", *flags, SOURCES / "check_occupancy.c", common.ROOT / "src/tracer/backend/cupti/cupti_occupancy.c", "-o", folder / "occupancy")
     if report.equal("the check of occupancies builds", said, ""):
         done = recorder.execute(folder / "occupancy")
         report.equal("occupancies are those of NVIDIA's calculator", (done.returncode, done.stderr), (0, ""))

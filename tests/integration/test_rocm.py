@@ -253,27 +253,27 @@ FAILURES = [
     ("is_initialized:9", "rocprofiler_is_initialized failed: Stand-in error (9)", 0, 0, 0),
     ("force_configure:9", "rocprofiler_force_configure failed: Stand-in error (9)", 0, 0, 0),
     ("query_available_agents:9", "rocprofiler_query_available_agents failed: Stand-in error (9)", 0, 0, 0),
-    ("query_callback_tracing_kind_name:4", "the number of HIP_RUNTIME_API means nothing there", 0, 0, 0),
-    ("query_buffer_tracing_kind_name:4", "the number of MEMORY_COPY means nothing there", 0, 0, 0),
-    ("query_callback_tracing_kind_operation_name:5", "no calls of HIP: rocprofiler does not name the functions", 0, 7, 3),
+    ("query_callback_tracing_kind_name:4", "the value of HIP_RUNTIME_API means nothing there", 0, 0, 0),
+    ("query_buffer_tracing_kind_name:4", "the value of MEMORY_COPY means nothing there", 0, 0, 0),
+    ("query_callback_tracing_kind_operation_name:5", "no HIP calls: rocprofiler does not name the functions", 0, 7, 3),
     ("create_context#1:9", "rocprofiler_create_context failed: Stand-in error (9)", 0, 0, 0),
-    ("create_context#2:9", "no names of kernels: rocprofiler_create_context failed", 10, 7, 3),
-    ("create_buffer:9", "no work of devices: rocprofiler_create_buffer failed: Stand-in error (9)", 10, 0, 0),
-    ("configure_callback_tracing_service#1:9", "no names of kernels: rocprofiler_configure_callback_tracing_service failed",
+    ("create_context#2:9", "no kernel names: rocprofiler_create_context failed", 10, 7, 3),
+    ("create_buffer:9", "no device work: rocprofiler_create_buffer failed: Stand-in error (9)", 10, 0, 0),
+    ("configure_callback_tracing_service#1:9", "no kernel names: rocprofiler_configure_callback_tracing_service failed",
      10, 7, 3),
-    ("configure_callback_tracing_service#2:9", "no calls of HIP: rocprofiler_configure_callback_tracing_service failed",
+    ("configure_callback_tracing_service#2:9", "no HIP calls: rocprofiler_configure_callback_tracing_service failed",
      0, 7, 3),
     ("configure_callback_tracing_service#3:9", "no ROCTX ranges: rocprofiler_configure_callback_tracing_service failed",
      10, 7, 3),
     ("configure_callback_tracing_service#4:9",
-     "no count of kernels under way: rocprofiler_configure_callback_tracing_service failed", 10, 7, 3),
+     "no count of running kernels: rocprofiler_configure_callback_tracing_service failed", 10, 7, 3),
     ("configure_buffer_tracing_service#1:9", "no kernels: rocprofiler_configure_buffer_tracing_service failed", 10, 0, 3),
     ("configure_buffer_tracing_service#2:9", "no copies: rocprofiler_configure_buffer_tracing_service failed", 10, 7, 0),
     ("configure_buffer_tracing_service#3:9", "no allocations: rocprofiler_configure_buffer_tracing_service failed",
      10, 7, 3),
     ("configure_buffer_tracing_service#4:9", "no scratch memory: rocprofiler_configure_buffer_tracing_service failed",
      10, 7, 3),
-    ("start_context#1:9", "no names of kernels: rocprofiler_start_context failed: Stand-in error (9)", 10, 7, 3),
+    ("start_context#1:9", "no kernel names: rocprofiler_start_context failed: Stand-in error (9)", 10, 7, 3),
     ("start_context#2:9", "cannot start: rocprofiler_start_context failed: Stand-in error (9)", 0, 0, 0),
     ("stop_context:9", "rocprofiler_stop_context failed", 10, 7, 3),
     ("flush_buffer:9", "rocprofiler_flush_buffer failed: Stand-in error (9)", 10, 0, 0),
@@ -288,11 +288,11 @@ def check_failures(rocm):
 def check_refusals(rocm):
     other = {"LD_PRELOAD": str(rocm.folder / "libother_tool.so")}
     for what, env, pattern in (
-            ("an old version", {"STANDIN_VERSION": "0.6.0"}, r"rocprofiler-sdk 0\.6\.0 is not known: versions 1\.x"),
-            ("a new version", {"STANDIN_VERSION": "2.0.1"}, r"rocprofiler-sdk 2\.0\.1 is not known: versions 1\.x"),
-            ("other numbers", {"STANDIN_KINDS": "1"}, r"number of HIP_RUNTIME_API means HSA_FINALIZE_EXT_API there"),
-            ("others were first", {"STANDIN_LOCKED": "1"}, r"set up before kino could join; use 'kino record'"),
-            ("a tool was first", dict(other, STANDIN_LOCKED="1"), r"before kino could join, by libother_tool\.so;"),
+            ("an old version", {"STANDIN_VERSION": "0.6.0"}, r"unsupported rocprofiler-sdk 0\.6\.0 \(supported: 1\.x"),
+            ("a new version", {"STANDIN_VERSION": "2.0.1"}, r"unsupported rocprofiler-sdk 2\.0\.1 \(supported: 1\.x"),
+            ("other numbers", {"STANDIN_KINDS": "1"}, r"value of HIP_RUNTIME_API means HSA_FINALIZE_EXT_API there"),
+            ("others were first", {"STANDIN_LOCKED": "1"}, r"initialized before kino could register; use 'kino record'"),
+            ("a tool was first", dict(other, STANDIN_LOCKED="1"), r"before kino could register, by libother_tool\.so;"),
             ("a tool is recording", dict(other, STANDIN_FAIL="start_context#2:12"),
              r"another tool is recording: libother_tool\.so"),
             ("no library", {"KINO_ROCPROFILER_LIBRARY": "/nowhere/lib.so"},
@@ -309,7 +309,7 @@ def check_refusals(rocm):
     if trace:
         # 10 of work, 2 of memory, 1 of scratch memory
         report.check("records of another size are not read, but counted", re.search(
-            r"activities, 13 lost: 13 records of rocprofiler-sdk 1\.2\.3 have a form that is not known", said) is not None,
+            r"activities, 13 lost: 13 records of rocprofiler-sdk 1\.2\.3 have an unknown format", said) is not None,
                      said)
         report.equal("and make no rows", trace.work, [])
     trace, said = rocm.run("plain", STANDIN_TWICE="1")
@@ -322,7 +322,7 @@ def check_refusals(rocm):
                        ("SCRATCH_MEMORY", "scratch memory")):
         trace, said = rocm.run("plain", STANDIN_RENAMED=kind)
         if trace:
-            report.check(f"another number for {kind}: said", f"no {what}: this rocprofiler-sdk has another number" in
+            report.check(f"another number for {kind}: said", f"no {what}: this rocprofiler-sdk uses another value" in
                          said, said)
             report.equal(f"another number for {kind}: work is there", len(trace.work), len(WORK))
 

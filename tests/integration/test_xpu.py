@@ -201,7 +201,7 @@ def check_buffers(xpu):
         report.check("what was in them is counted", f" {ROWS} lost" in said, said)
     trace, said = xpu.run("plain", STANDIN_KEEP="80")
     if trace:
-        report.check("no buffer left at all: said", "PTI wanted more than 80 buffers at a time" in said, said)
+        report.check("no buffer left at all: said", "PTI requested more than 80 buffers at a time" in said, said)
 
 
 def check_clock(xpu):
@@ -246,13 +246,13 @@ FAILURES = [
     ("ptiViewEnable#3:200", "no copies: ptiViewEnable failed", 7, 5, 1),
     ("ptiViewEnable#4:200", "no copies between devices: ptiViewEnable failed", 7, 5, 2),
     ("ptiViewEnable#5:200", "no fills: ptiViewEnable failed", 7, 5, 3),
-    ("ptiViewEnable#6:200", "no calls of the runtime: ptiViewEnable failed", 0, 5, 3),
-    ("ptiViewEnable#7:200", "no calls of the driver: ptiViewEnable failed", 7, 5, 3),
+    ("ptiViewEnable#6:200", "no runtime calls: ptiViewEnable failed", 0, 5, 3),
+    ("ptiViewEnable#7:200", "no driver calls: ptiViewEnable failed", 7, 5, 3),
     ("ptiViewEnable#8:200", "no synchronization: ptiViewEnable failed", 7, 5, 3),
     ("ptiViewEnable#9:200", "no overhead: ptiViewEnable failed", 7, 5, 3),
     ("ptiViewEnable#10:200", "no collectives: ptiViewEnable failed", 7, 5, 3),
-    ("ptiViewEnable:200", "cannot start: PTI gives none of its views", 0, 0, 0),
-    ("ptiViewEnableRuntimeApiClass:3", "no choice of calls: ptiViewEnableRuntimeApiClass failed", 7, 5, 3),
+    ("ptiViewEnable:200", "cannot start: PTI provides none of its views", 0, 0, 0),
+    ("ptiViewEnableRuntimeApiClass:3", "no selection of calls: ptiViewEnableRuntimeApiClass failed", 7, 5, 3),
     ("ptiViewDisable:200", "ptiViewDisable failed: PTI_ERROR_INTERNAL (200)", 7, 5, 3),
     ("ptiFlushAllViews:200", "ptiFlushAllViews failed: PTI_ERROR_INTERNAL (200)", 0, 0, 0),
 ]
@@ -270,11 +270,11 @@ def check_failures(xpu):
 
 def check_refusals(xpu):
     for what, env, pattern in (
-            ("an old version", {"STANDIN_VERSION": "0.10.1"}, r"PTI 0\.10\.1 is not known: versions 0\.12 to 1\.x are"),
-            ("a new version", {"STANDIN_VERSION": "2.0.0"}, r"PTI 2\.0\.0 is not known: versions 0\.12 to 1\.x are"),
+            ("an old version", {"STANDIN_VERSION": "0.10.1"}, r"unsupported PTI 0\.10\.1 \(supported: 0\.12 to 1\.x\)"),
+            ("a new version", {"STANDIN_VERSION": "2.0.0"}, r"unsupported PTI 2\.0\.0 \(supported: 0\.12 to 1\.x\)"),
             ("no library", {"KINO_PTI_LIBRARY": "/nowhere/lib.so"}, r"KINO_PTI_LIBRARY: /nowhere/lib\.so"),
             ("another library", {"KINO_PTI_LIBRARY": str(xpu.folder / "libze_loader.so.1")},
-             r"this PTI is not known: it has no ptiVersionString")):
+             r"unsupported PTI: it has no ptiVersionString")):
         trace, said = xpu.run("plain", **env)
         if trace:
             report.check(f"{what}: a line that says it", re.search(pattern, said) is not None, said)
@@ -285,7 +285,7 @@ def check_refusals(xpu):
     trace, said = xpu.run("plain", STANDIN_SHIFT="8")
     if trace:
         report.equal("another layout of records: no rows", trace.work, [])
-        odd = re.search(r"(\d+) records of PTI 0\.14\.0 have a form that is not known", said)
+        odd = re.search(r"(\d+) records of PTI 0\.14\.0 have an unknown format", said)
         report.check("they are counted", odd and len(WORK) <= int(odd.group(1)) <= ROWS, said)
     trace, said = xpu.run("plain", LD_PRELOAD=str(xpu.folder / "libother_profiler.so"))
     if trace:

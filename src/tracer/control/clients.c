@@ -28,28 +28,28 @@ kino_status kino__clients_add(kino__clients *clients, const kino_client *client,
 {
     *out = 0;
     if (!client || client->size < sizeof *client)
-        return kino__fail(err, KINO_ARGUMENT, "a client that was not initialised");
-    kino__client *place = NULL;
+        return kino__fail(err, KINO_ARGUMENT, "client not initialized");
+    kino__tracer_client *place = NULL;
     pthread_mutex_lock(&clients->lock);
     for (int i = 0; i < KINO__CLIENTS_MAX && !place; i++)
         if (!clients->items[i].number)
             place = &clients->items[i];
     if (place) {
-        *place = (kino__client){.def = *client, .number = ++clients->last_number};
+        *place = (kino__tracer_client){.def = *client, .number = ++clients->last_number};
         (void)snprintf(place->name, sizeof place->name, "%s", client->name ? client->name : "");
         place->def.name = place->name;
         *out = place->number;
     }
     pthread_mutex_unlock(&clients->lock);
     return place ? KINO_OK
-                 : kino__fail(err, KINO_LIMIT, "there are %d clients already", KINO__CLIENTS_MAX);
+                 : kino__fail(err, KINO_LIMIT, "too many clients (limit: %d)", KINO__CLIENTS_MAX);
 }
 
 void kino__clients_remove(kino__clients *clients, uint32_t number)
 {
     pthread_mutex_lock(&clients->lock);
     for (int i = 0; number && i < KINO__CLIENTS_MAX; i++) {
-        kino__client *c = &clients->items[i];
+        kino__tracer_client *c = &clients->items[i];
         if (c->number != number)
             continue;
         c->is_removed = true;
@@ -67,9 +67,9 @@ void kino__clients_remove(kino__clients *clients, uint32_t number)
 /* A callback that is about to run. */
 typedef struct call {
     kino__clients *clients;
-    kino__client *place;
-    kino__client client; /* a copy: the place may be given away */
-    uint32_t outer;      /* the callback around this one, when there is one */
+    kino__tracer_client *place;
+    kino__tracer_client client; /* a copy: the place may be given away */
+    uint32_t outer;             /* the callback around this one, when there is one */
 } call;
 
 /* lock held */
@@ -98,7 +98,7 @@ static bool enter_next(kino__clients *clients, int *i, bool is_prepared, call *o
     *out = (call){.clients = clients};
     pthread_mutex_lock(&clients->lock);
     for (; *i < KINO__CLIENTS_MAX && !out->place; (*i)++) {
-        kino__client *c = &clients->items[*i];
+        kino__tracer_client *c = &clients->items[*i];
         if (c->number && !c->is_removed && c->is_prepared == is_prepared) {
             out->place = c;
             enter(out);
@@ -183,24 +183,24 @@ void kino__clients_stop(kino__clients *clients, bool is_cancelled)
     }
 }
 
-static bool any(kino__clients *clients, bool (*matches)(const kino__client *client))
+static bool any(kino__clients *clients, bool (*matches)(const kino__tracer_client *client))
 {
     bool found = false;
     pthread_mutex_lock(&clients->lock);
     for (int i = 0; i < KINO__CLIENTS_MAX && !found; i++) {
-        const kino__client *c = &clients->items[i];
+        const kino__tracer_client *c = &clients->items[i];
         found = c->number && !c->is_removed && matches(c);
     }
     pthread_mutex_unlock(&clients->lock);
     return found;
 }
 
-static bool has_stop(const kino__client *client)
+static bool has_stop(const kino__tracer_client *client)
 {
     return client->is_prepared && client->def.stop;
 }
 
-static bool has_snapshot(const kino__client *client)
+static bool has_snapshot(const kino__tracer_client *client)
 {
     return client->def.snapshot != NULL;
 }
@@ -228,5 +228,5 @@ kino_status kino__clients_snapshot(kino__clients *clients, const char *path, int
         if (can)
             return st;
     }
-    return kino__fail(err, KINO_UNAVAILABLE, "no client takes snapshots of memory");
+    return kino__fail(err, KINO_UNAVAILABLE, "no client supports memory snapshots");
 }

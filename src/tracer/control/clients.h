@@ -13,20 +13,20 @@
 
 enum { KINO__CLIENTS_MAX = 16, KINO__CLIENT_NAME_MAX = 64 };
 
-typedef struct kino__client {
+typedef struct kino__tracer_client {
     kino_client def;
     char name[KINO__CLIENT_NAME_MAX];
     uint32_t number;  /* 0: the place is free */
     uint32_t users;   /* callbacks that run */
     bool is_removed;  /* gone as soon as nobody uses it */
     bool is_prepared; /* to be stopped */
-} kino__client;
+} kino__tracer_client;
 
 typedef struct kino__clients {
     pthread_mutex_t lock;
     pthread_cond_t unused;
     uint32_t last_number;
-    kino__client items[KINO__CLIENTS_MAX];
+    kino__tracer_client items[KINO__CLIENTS_MAX];
 } kino__clients;
 
 void kino__clients_init(kino__clients *clients);

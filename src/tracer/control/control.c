@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "tracer/alone.h"
 
 /* -- made when needed */
 
@@ -36,9 +38,10 @@ static void after_fork_child(void)
  * nothing to do. */
 static void at_exit(void)
 {
-    kino__control *k = kino__control_peek(kino__tracer_get());
-    if (!k)
-        return;
+    kino__tracer *t = kino__tracer_get();
+    kino__control *k = kino__control_peek(t);
+    if (!k || __atomic_load_n(&t->is_quiet, __ATOMIC_RELAXED))
+        return; /* the program's filter would end it; our threads have left by then */
     kino_control_stop();
     kino__controller_end(&k->controller);
     pthread_mutex_lock(&k->lock);
@@ -62,7 +65,7 @@ static kino__control *make(kino__tracer *t)
     if (!k)
         return NULL;
     k->tracer = t;
-    k->requests.wake_fd = k->requests.client.fd = -1;
+    kino__requests_clear(&k->requests);
     pthread_mutex_init(&k->lock, NULL);
     pthread_mutex_init(&k->listen_lock, NULL);
     pthread_condattr_t monotonic;
@@ -113,21 +116,32 @@ static void *run(void *context)
     for (;;) {
         int64_t deadline = kino__controller_run(&k->controller);
         kino__control_report(k);
+        int64_t look = kino__clock_ns(CLOCK_MONOTONIC) + (int64_t)KINO__ALONE_MS * 1000000;
+        if (deadline > look)
+            deadline = look;
         struct timespec until = {(time_t)(deadline / 1000000000), (long)(deadline % 1000000000)};
         pthread_mutex_lock(&k->lock);
+        if (k->is_paused) {
+            pthread_mutex_unlock(&k->lock);
+            return NULL;
+        }
         if (k->ends) { /* whatever was left to do is done by now */
             pthread_mutex_unlock(&k->lock);
             (void)kino__controller_run(&k->controller);
             return NULL;
         }
         int st = 0;
-        while (!k->has_work && !k->ends && st == 0)
-            st = deadline == KINO__CONTROLLER_NEVER
-                     ? pthread_cond_wait(&k->wake, &k->lock)
-                     : pthread_cond_timedwait(&k->wake, &k->lock, &until);
+        while (!k->has_work && !k->ends && !k->is_paused && st == 0)
+            st = pthread_cond_timedwait(&k->wake, &k->lock, &until);
         k->has_work = false;
+        bool is_idle = st != 0 && !k->ends && !k->is_paused;
         pthread_mutex_unlock(&k->lock);
+        if (is_idle && kino__is_alone())
+            break; /* the process ends with us */
     }
+    kino__controller_end(&k->controller);
+    (void)kino__controller_run(&k->controller);
+    return NULL;
 }
 
 void kino__control_wake(kino__control *k)
@@ -141,11 +155,46 @@ void kino__control_wake(kino__control *k)
 kino_status kino__control_thread(kino__control *k, kino_error *err)
 {
     pthread_mutex_lock(&k->lock);
-    if (!k->has_thread)
+    if (!k->has_thread && !k->is_paused)
         k->has_thread = kino__tracer_thread(&k->thread, run, k);
-    bool there = k->has_thread;
+    bool there = k->has_thread || k->is_paused;
     pthread_mutex_unlock(&k->lock);
     return there ? KINO_OK : kino__fail(err, KINO_UNAVAILABLE, "cannot start a thread");
+}
+
+/* The thread that listens may be about to ask for the other one, so it goes first. */
+void kino__control_pause(kino__tracer *t)
+{
+    kino__control *k = kino__control_peek(t);
+    if (!k)
+        return;
+    pthread_mutex_lock(&k->listen_lock);
+    kino__requests_pause(&k->requests);
+    pthread_mutex_unlock(&k->listen_lock);
+    pthread_mutex_lock(&k->lock);
+    bool joins = k->has_thread && !k->ends && !pthread_equal(k->thread, pthread_self());
+    k->is_paused = joins;
+    k->has_thread = k->has_thread && !joins;
+    pthread_cond_signal(&k->wake);
+    pthread_mutex_unlock(&k->lock);
+    if (joins)
+        (void)pthread_join(k->thread, NULL);
+}
+
+void kino__control_resume(kino__tracer *t)
+{
+    kino__control *k = kino__control_peek(t);
+    if (!k)
+        return;
+    pthread_mutex_lock(&k->lock);
+    bool begins = k->is_paused && !k->has_thread;
+    k->is_paused = false;
+    if (begins)
+        k->has_thread = kino__tracer_thread(&k->thread, run, k);
+    pthread_mutex_unlock(&k->lock);
+    pthread_mutex_lock(&k->listen_lock);
+    kino__requests_resume(&k->requests);
+    pthread_mutex_unlock(&k->listen_lock);
 }
 
 /* -- the recorder's calls */
@@ -230,7 +279,7 @@ kino_status kino_cancel(kino_error *err)
     kino__control *k = kino__control_peek(kino__tracer_get());
     kino__error_clear(err);
     if (!k)
-        return kino__fail(err, KINO_NOT_FOUND, "there is no request");
+        return kino__fail(err, KINO_NOT_FOUND, "no request");
     return kino__controller_cancel(&k->controller, err);
 }
 
@@ -239,15 +288,15 @@ kino_status kino_request_wait(kino_error *err)
     kino__control *k = kino__control_peek(kino__tracer_get());
     kino__error_clear(err);
     if (!k)
-        return kino__fail(err, KINO_NOT_FOUND, "there has been no request");
+        return kino__fail(err, KINO_NOT_FOUND, "no request has been made");
     if (kino__clients_is_inside() || is_control_thread(k))
-        return kino__fail(err, KINO_UNAVAILABLE, "a callback cannot wait for the request");
+        return kino__fail(err, KINO_UNAVAILABLE, "cannot wait for the request from a callback");
     kino__controller *c = &k->controller;
     kino__controller_wait_idle(c);
     pthread_mutex_lock(&c->lock);
     kino_status st = c->last.status;
     if (!c->request_count && !c->refused_count)
-        st = kino__fail(err, KINO_NOT_FOUND, "there has been no request");
+        st = kino__fail(err, KINO_NOT_FOUND, "no request has been made");
     else if (st != KINO_OK)
         (void)kino__fail(err, st, "%s", c->last.message);
     pthread_mutex_unlock(&c->lock);
@@ -282,8 +331,8 @@ static void get_requests(kino__control *k, kino_control_state *out)
     pthread_mutex_lock(&k->listen_lock);
     out->is_listening = k->is_listening;
     if (k->is_listening) {
-        kino__requests *r = &k->requests;
-        out->has_daemon = r->client.fd >= 0;
+        kino__request_sources *r = &k->requests;
+        out->has_daemon = r->has_daemon;
         out->signal = r->signal;
         pthread_mutex_lock(&r->lock);
         out->polls = r->counts.polls;

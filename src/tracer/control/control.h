@@ -30,13 +30,14 @@ typedef struct kino__control {
     pthread_mutex_t lock;   /* of the following */
     pthread_cond_t wake;
     bool has_work, ends, has_thread;
+    bool is_paused; /* the thread is to leave, or has left, and comes back */
     pthread_t thread;
     char *warnings; /* of the last text, or NULL */
     size_t warning_count;
     kino__control_request_report report;
     pthread_mutex_t listen_lock; /* of requests; held while they start and stop */
     bool is_listening;
-    kino__requests requests;
+    kino__request_sources requests;
 } kino__control;
 
 /* The process's, made when needed; NULL when memory or the tracer is missing. */
@@ -72,6 +73,10 @@ bool kino__control_session_is_free(kino__tracer *t);
 /* Makes sure that the thread runs. */
 KINO_NODISCARD kino_status kino__control_thread(kino__control *k, kino_error *err);
 void kino__control_wake(kino__control *k);
+/* Has the threads of requests and sessions end, and begin again: for calls that the system permits
+ * to processes with one thread only. A trace that is being written is written first. */
+void kino__control_pause(kino__tracer *t);
+void kino__control_resume(kino__tracer *t);
 
 /* control_start.c: listening to the outside, as the environment says when `options` is NULL. */
 KINO_NODISCARD kino_status kino__control_listen(kino__control *k,

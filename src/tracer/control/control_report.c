@@ -29,7 +29,7 @@ static void send_report(kino__control *k, kino__fabric_event event, uint64_t req
                         const char *text, int64_t bytes)
 {
     const kino__fabric_report report = {event, request, bytes, kino__str_from(text)};
-    if (k->requests.client.fd >= 0)
+    if (k->requests.has_daemon)
         kino__fabric_send_report(&k->requests.client, &report);
 }
 

@@ -52,15 +52,15 @@ static const char *op_refusal(void *context, const kino__config *config)
     kino_session_phase phase = phase_of(k->tracer);
     if (config->wants_snapshot)
         return kino__clients_have_snapshot(&k->clients) ? NULL
-                                                        : "no client takes snapshots of memory";
+                                                        : "no client supports memory snapshots";
     if (config->wants_dump)
         return phase == KINO_SESSION_RECORDING || phase == KINO_SESSION_STOPPED
                    ? NULL
-                   : "nothing is recorded that could be dumped";
+                   : "nothing to dump: no recording in progress";
     if (kino__control_session_is_free(k->tracer))
         return NULL;
-    return phase == KINO_SESSION_STOPPED ? "the program has a session that it has not saved yet"
-                                         : "the program records a session of its own";
+    return phase == KINO_SESSION_STOPPED ? "the program has an unsaved session of its own"
+                                         : "the program is recording a session of its own";
 }
 
 /* -- prepare */
@@ -119,7 +119,7 @@ static kino_status op_start(void *context, kino_error *err)
 {
     kino__control *k = context;
     if (!is_ours(k))
-        return kino__fail(err, KINO_UNAVAILABLE, "the program has given the session up");
+        return kino__fail(err, KINO_UNAVAILABLE, "the program discarded the session");
     KINO_TRY(kino_start(err));
     bool by_iteration = kino__config_is_by_iteration(&k->controller.config);
     if (by_iteration)
@@ -149,7 +149,7 @@ static kino_status op_stop(void *context, kino_error *err)
     kino__clients_stop(&k->clients, false);
     __atomic_store_n(&k->tracer->last_step, 0, __ATOMIC_RELAXED);
     if (!is_ours(k))
-        return kino__fail(err, KINO_UNAVAILABLE, "the program has given the session up");
+        return kino__fail(err, KINO_UNAVAILABLE, "the program discarded the session");
     /* The program may have stopped it: what was recorded until then is the trace. */
     return phase_of(k->tracer) == KINO_SESSION_STOPPED ? KINO_OK : kino_stop(err);
 }
@@ -190,7 +190,7 @@ static kino_status op_process(void *context, const kino__config *config, kino_er
     if (is_ours(k))
         st = kino__loggers_save(&k->loggers, config->url, write_trace, NULL, err);
     else
-        st = kino__fail(err, KINO_UNAVAILABLE, "the program has given the session up");
+        st = kino__fail(err, KINO_UNAVAILABLE, "the program discarded the session");
     give_up(k);
     return st;
 }
@@ -212,7 +212,7 @@ static kino_status op_snapshot(void *context, const kino__config *config, kino_e
     kino__control *k = context;
     const char *path = kino__loggers_file_path(config->url);
     if (!path)
-        return kino__fail(err, KINO_UNAVAILABLE, "a snapshot of memory can only go to a file");
+        return kino__fail(err, KINO_UNAVAILABLE, "a memory snapshot can only be written to a file");
     return kino__clients_snapshot(&k->clients, path, config->snapshot_ms, err);
 }
 

@@ -72,7 +72,7 @@ static kino_status start_requests(kino__control *k, const kino__requests_options
     kino__requests_ops ops = {k, on_request, on_refused, is_free};
     pthread_mutex_lock(&k->listen_lock);
     kino_status st = k->is_listening ? kino__fail(err, KINO_UNAVAILABLE,
-                                                  "requests from outside are listened to already")
+                                                  "already listening for external requests")
                                      : kino__requests_start(&k->requests, &ops, options, err);
     k->is_listening |= st == KINO_OK;
     pthread_mutex_unlock(&k->listen_lock);
@@ -105,8 +105,7 @@ static kino_status read_environment(kino__requests_options *options, kino_error 
         return KINO_OK;
     options->signal = kino__config_signal(kino__str_from(number));
     if (!options->signal)
-        return kino__fail(err, KINO_ARGUMENT, "KINO_SIGNAL: '%.40s' is no signal that can be used",
-                          number);
+        return kino__fail(err, KINO_ARGUMENT, "invalid signal '%.40s' in KINO_SIGNAL", number);
     return KINO_OK;
 }
 
@@ -134,7 +133,7 @@ kino_status kino__control_listen(kino__control *k, const kino_control_options *o
     if (!options)
         return listen_as_told(k, err);
     if (options->size < sizeof *options)
-        return kino__fail(err, KINO_ARGUMENT, "control options that were not initialised");
+        return kino__fail(err, KINO_ARGUMENT, "control options not initialized");
     kino__requests_options r = {.file = options->config,
                                 .signal = options->signal,
                                 .use_daemon = options->use_daemon ? 1 : -1,

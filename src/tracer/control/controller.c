@@ -103,8 +103,8 @@ static kino_status check_time(const kino__config *config, int64_t wall_ms, int64
                           (long long)-left);
     if (left < config->warmup_ms - slack_ms)
         return kino__fail(err, KINO_UNAVAILABLE,
-                          "the start is %lld ms away, but the warm-up takes %lld ms",
-                          (long long)left, (long long)config->warmup_ms);
+                          "the start is in %lld ms, but the warm-up takes %lld ms", (long long)left,
+                          (long long)config->warmup_ms);
     return KINO_OK;
 }
 
@@ -161,10 +161,10 @@ static action decide_warmup(kino__controller *c, kino__now now, caller_kind call
     if (boundary > c->start_step)
         plan_steps(c, boundary);
     if (c->start_step != asked)
-        (void)snprintf(c->note, sizeof c->note,
-                       "began with step %lld instead of %lld, which was over before the buffers "
-                       "were ready",
-                       (long long)c->start_step, (long long)asked);
+        (void)snprintf(
+            c->note, sizeof c->note,
+            "started at step %lld instead of %lld, which ended before the buffers were ready",
+            (long long)c->start_step, (long long)asked);
     return caller == CALLER_STEP && step == c->start_step ? ACTION_START : ACTION_NONE;
 }
 
@@ -172,13 +172,13 @@ static action decide_collect(kino__controller *c, kino__now now, caller_kind cal
 {
     bool is_over = by_iteration(c) ? c->seen_step >= c->end_step : now.mono_ns >= c->end_mono_ns;
     if (c->is_ending && !is_over && caller == CALLER_RUN) {
-        (void)snprintf(c->note, sizeof c->note, "ended early: the program ended");
+        (void)snprintf(c->note, sizeof c->note, "stopped early: the program ended");
         return ACTION_STOP;
     }
     if (is_over)
         return caller == CALLER_RUN ? ACTION_STOP : c->is_paused ? ACTION_NONE : ACTION_PAUSE;
     if (caller == CALLER_RUN && c->ops.is_full(c->ops.context)) {
-        (void)snprintf(c->note, sizeof c->note, "ended early: the buffers were full");
+        (void)snprintf(c->note, sizeof c->note, "stopped early: buffers full");
         return ACTION_STOP;
     }
     return ACTION_NONE;
@@ -255,7 +255,8 @@ static void start(kino__controller *c)
     c->end_mono_ns = now.mono_ns + c->config.duration_ms * NS_PER_MS;
     int64_t late_ms = (now.wall_ns - start_ns(&c->config)) / NS_PER_MS;
     if (!by_iteration(c) && late_ms > LATE_MS)
-        (void)snprintf(c->note, sizeof c->note, "began %lld ms late: preparing took longer",
+        (void)snprintf(c->note, sizeof c->note,
+                       "started %lld ms late: preparation took longer than expected",
                        (long long)late_ms);
 }
 
@@ -397,7 +398,7 @@ static kino_status check_request(const kino__controller *c, const kino__config *
                                  kino__origin origin, kino_error *err)
 {
     if (c->is_ending)
-        return kino__fail(err, KINO_UNAVAILABLE, "the program ends");
+        return kino__fail(err, KINO_UNAVAILABLE, "the program is exiting");
     if (c->has_request)
         return kino__fail(err, KINO_UNAVAILABLE, "busy with request %llu (%s)",
                           (unsigned long long)c->request_count,
@@ -474,7 +475,7 @@ kino_status kino__controller_cancel(kino__controller *c, kino_error *err)
     bool needs_run = false;
     pthread_mutex_lock(&c->lock);
     if (!c->has_request)
-        st = kino__fail(err, KINO_NOT_FOUND, "there is no request");
+        st = kino__fail(err, KINO_NOT_FOUND, "no request");
     else if (c->state == KINO__CONTROL_PROCESS)
         st = kino__fail(err, KINO_UNAVAILABLE, "too late: the trace is being written");
     else
@@ -498,7 +499,7 @@ void kino__controller_preempt(kino__controller *c)
     bool needs_run = false;
     pthread_mutex_lock(&c->lock);
     if (c->has_request && c->state != KINO__CONTROL_WAIT)
-        needs_run = give_up(c, "cancelled: the program records a session of its own");
+        needs_run = give_up(c, "canceled: the program is recording a session of its own");
     if (needs_run)
         c->ops.wake(c->ops.context);
     while (c->has_request && c->state != KINO__CONTROL_WAIT)
@@ -511,7 +512,7 @@ void kino__controller_end(kino__controller *c)
     pthread_mutex_lock(&c->lock);
     c->is_ending = true;
     if (c->has_request && c->state != KINO__CONTROL_COLLECT)
-        (void)give_up(c, "cancelled: the program ended");
+        (void)give_up(c, "canceled: the program ended");
     pthread_mutex_unlock(&c->lock);
     c->ops.wake(c->ops.context);
 }

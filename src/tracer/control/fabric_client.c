@@ -59,7 +59,7 @@ static kino_status make_name(char *out, size_t size, kino_error *err)
 {
     unsigned char r[16];
     if (getrandom(r, sizeof r, GRND_NONBLOCK) != (ssize_t)sizeof r)
-        return kino__fail_errno(err, errno, "cannot make a name for the daemon's socket");
+        return kino__fail_errno(err, errno, "cannot choose a socket name for the daemon");
     /* A UUID of version 8, where Kineto's is of 4: so the daemon knows libkino. */
     r[6] = (unsigned char)((r[6] & 0x0f) | 0x80);
     r[8] = (unsigned char)((r[8] & 0x3f) | 0x80);
@@ -76,12 +76,13 @@ static kino_status open_socket(kino__fabric_client *c, kino_error *err)
 {
     int on = 1;
     const struct sockaddr *own = (const struct sockaddr *)&c->own.name;
-    c->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (c->fd < 0)
-        return kino__fail_errno(err, errno, "cannot make a socket for the daemon");
-    if (setsockopt(c->fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0 ||
-        bind(c->fd, own, c->own.size) < 0)
-        return kino__fail_errno(err, errno, "cannot make the socket '%s'",
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return kino__fail_errno(err, errno, "cannot create a socket for the daemon");
+    kino__held_take(&c->socket, fd);
+    if (setsockopt(c->socket.fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0 ||
+        bind(c->socket.fd, own, c->own.size) < 0)
+        return kino__fail_errno(err, errno, "cannot create socket '%s'",
                                 c->own.name.sun_path + (c->own.name.sun_path[0] == '\0'));
     /* Root and our own user can write to it; another daemon must be let in. */
     const char *path = c->own.name.sun_path;
@@ -94,7 +95,8 @@ kino_status kino__fabric_open(const kino__fabric_options *options, kino__fabric_
                               kino_error *err)
 {
     char name[64];
-    *out = (kino__fabric_client){.fd = -1, .pid = getpid(), .daemon_uid = options->daemon_uid};
+    *out = (kino__fabric_client){
+        .socket = KINO__HELD_NONE, .pid = getpid(), .daemon_uid = options->daemon_uid};
     const char *daemon = options->daemon ? options->daemon : KINO__FABRIC_DAEMON;
     KINO_TRY(make_name(name, sizeof name, err));
     KINO_TRY(kino__fabric_address_make(options->folder, name, &out->own, err));
@@ -109,12 +111,24 @@ kino_status kino__fabric_open(const kino__fabric_options *options, kino__fabric_
 
 void kino__fabric_close(kino__fabric_client *c)
 {
-    if (c->fd < 0)
+    if (c->socket.fd < 0)
         return;
-    (void)close(c->fd);
-    c->fd = -1;
+    kino__held_close(&c->socket);
     if (c->own.name.sun_path[0] && c->pid == getpid())
         (void)unlink(c->own.name.sun_path);
+}
+
+/* The socket, opened again under the same name when the program has closed it; -1: that failed. */
+static int usable_socket(kino__fabric_client *c)
+{
+    int fd = kino__held_fd(&c->socket);
+    if (fd >= 0 || c->pid != getpid())
+        return fd;
+    if (c->own.name.sun_path[0])
+        (void)unlink(c->own.name.sun_path);
+    if (open_socket(c, NULL) != KINO_OK)
+        kino__held_close(&c->socket);
+    return kino__held_fd(&c->socket);
 }
 
 /* -- send, receive */
@@ -126,14 +140,14 @@ kino_status kino__fabric_send(kino__fabric_client *c, bool accepts, kino_error *
     c->poll.mask = accepts ? KINO__FABRIC_ACTIVITIES : KINO__FABRIC_NOTHING;
     size_t size = kino__fabric_put_poll(&c->poll, datagram, sizeof datagram);
     const struct sockaddr *daemon = (const struct sockaddr *)&c->daemon.name;
-    ssize_t sent =
-        sendto(c->fd, datagram, size, MSG_DONTWAIT | MSG_NOSIGNAL, daemon, c->daemon.size);
+    ssize_t sent = sendto(usable_socket(c), datagram, size, MSG_DONTWAIT | MSG_NOSIGNAL, daemon,
+                          c->daemon.size);
     if (sent == (ssize_t)size) {
         c->counts.polls++;
         return KINO_OK;
     }
     c->counts.unsent++;
-    (void)kino__fail_errno(err, errno, "the daemon cannot be asked");
+    (void)kino__fail_errno(err, errno, "cannot send to the daemon");
     return KINO_UNAVAILABLE;
 }
 
@@ -144,7 +158,7 @@ void kino__fabric_send_report(const kino__fabric_client *c, const kino__fabric_r
     if (cut.text.size > 1100)
         cut.text.size = 1100;
     size_t size = kino__fabric_put_report(&cut, datagram, sizeof datagram);
-    (void)sendto(c->fd, datagram, size, MSG_DONTWAIT | MSG_NOSIGNAL,
+    (void)sendto(kino__held_fd(&c->socket), datagram, size, MSG_DONTWAIT | MSG_NOSIGNAL,
                  (const struct sockaddr *)&c->daemon.name, c->daemon.size);
 }
 
@@ -166,9 +180,10 @@ static kino_status check_sender(const kino__fabric_client *c, struct msghdr *mes
 {
     int64_t uid = sender_uid(message);
     if (!kino__fabric_address_equal(from, &c->daemon))
-        return kino__fail(err, KINO_FORMAT, "a datagram that is not from the daemon");
+        return kino__fail(err, KINO_FORMAT, "received a datagram that is not from the daemon");
     if (uid < 0 || (uid != 0 && uid != (int64_t)geteuid() && uid != c->daemon_uid))
-        return kino__fail(err, KINO_FORMAT, "a datagram of a daemon of user %lld (KINO_DAEMON_UID)",
+        return kino__fail(err, KINO_FORMAT,
+                          "received a datagram from a daemon of user %lld (see KINO_DAEMON_UID)",
                           (long long)uid);
     return KINO_OK;
 }
@@ -189,18 +204,18 @@ static kino_status receive(kino__fabric_client *c, void *buffer, size_t size, ki
                              .msg_control = &control,
                              .msg_controllen = sizeof control};
     kino__fabric_message content;
-    ssize_t got = recvmsg(c->fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    ssize_t got = recvmsg(kino__held_fd(&c->socket), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0)
-        return errno == EAGAIN || errno == EINTR
+        return errno == EAGAIN || errno == EINTR || errno == EBADF
                    ? KINO_NOT_FOUND
-                   : kino__fail_errno(err, errno, "the daemon's answer cannot be read");
+                   : kino__fail_errno(err, errno, "cannot read the daemon's answer");
     from.size = message.msg_namelen;
     KINO_TRY(check_sender(c, &message, &from, err));
     if (message.msg_flags & MSG_TRUNC)
-        return kino__fail(err, KINO_FORMAT, "a datagram of more than %zu bytes", size);
+        return kino__fail(err, KINO_FORMAT, "received a datagram of more than %zu bytes", size);
     KINO_TRY(kino__fabric_read((kino_str){buffer, (size_t)got}, &content, err));
     if (content.kind != KINO__FABRIC_REQ)
-        return kino__fail(err, KINO_FORMAT, "a datagram of another type");
+        return kino__fail(err, KINO_FORMAT, "received a datagram of an unknown type");
     *text = content.payload;
     return KINO_OK;
 }

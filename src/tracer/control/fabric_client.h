@@ -1,6 +1,6 @@
 /* fabric_client.h - the process's end of the connection to the daemon: polls go out, configurations
- * come in. Nothing here ever waits; the thread that has the client (requests.c) sleeps on its
- * socket.
+ * come in. Nothing here ever waits; the thread that has the client (request_sources.c) sleeps on
+ * its socket.
  *
  * A reply counts when it comes from the daemon's address and from a user who may rule this process:
  * root, the process's own user, or the one of KINO_DAEMON_UID. Everything else is dropped and
@@ -10,6 +10,7 @@
 
 #include <sys/types.h>
 
+#include "tracer/control/held.h"
 #include "wire/fabric.h"
 
 typedef struct kino__fabric_options {
@@ -28,7 +29,7 @@ typedef struct kino__fabric_counts {
 } kino__fabric_counts;
 
 typedef struct kino__fabric_client {
-    int fd; /* -1: closed */
+    kino__held socket; /* the program may close it: then it is opened again */
     pid_t pid;
     int64_t daemon_uid;
     kino__fabric_address own, daemon;

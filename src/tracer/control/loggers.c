@@ -52,11 +52,10 @@ const char *kino__loggers_file_path(const char *url)
 kino_status kino__loggers_set(kino__loggers *loggers, const kino_logger *logger, kino_error *err)
 {
     if (!logger || logger->size < sizeof *logger || !logger->protocol)
-        return kino__fail(err, KINO_ARGUMENT, "a logger that was not initialised");
+        return kino__fail(err, KINO_ARGUMENT, "logger not initialized");
     kino_str name = kino__str_from(logger->protocol);
     if (!is_protocol(name))
-        return kino__fail(err, KINO_ARGUMENT, "'%.40s' is not the name of a protocol",
-                          logger->protocol);
+        return kino__fail(err, KINO_ARGUMENT, "invalid protocol name '%.40s'", logger->protocol);
     if (kino__str_is(name, "file"))
         return kino__fail(err, KINO_ARGUMENT, "file:// is built in");
     kino__logger *place = NULL;
@@ -78,7 +77,7 @@ kino_status kino__loggers_set(kino__loggers *loggers, const kino_logger *logger,
     pthread_mutex_unlock(&loggers->lock);
     if (place || !logger->save)
         return KINO_OK;
-    return kino__fail(err, KINO_LIMIT, "there are %d loggers already", KINO__LOGGERS_MAX);
+    return kino__fail(err, KINO_LIMIT, "too many loggers (limit: %d)", KINO__LOGGERS_MAX);
 }
 
 /* Its logger, or why there is none. */
@@ -87,7 +86,7 @@ static kino_status find(kino__loggers *loggers, const char *url, kino_logger *ou
     char protocol[KINO__PROTOCOL_MAX];
     bool found = false;
     if (!protocol_of(url, protocol))
-        return kino__fail(err, KINO_ARGUMENT, "'%.100s' is not a URL", url);
+        return kino__fail(err, KINO_ARGUMENT, "invalid URL '%.100s'", url);
     pthread_mutex_lock(&loggers->lock);
     for (int i = 0; i < KINO__LOGGERS_MAX && !found; i++) {
         found = strcmp(loggers->items[i].protocol, protocol) == 0;
@@ -96,8 +95,8 @@ static kino_status find(kino__loggers *loggers, const char *url, kino_logger *ou
     }
     pthread_mutex_unlock(&loggers->lock);
     return found ? KINO_OK
-                 : kino__fail(err, KINO_UNAVAILABLE, "'%.100s': nobody has registered %s://", url,
-                              protocol);
+                 : kino__fail(err, KINO_UNAVAILABLE, "'%.100s': no logger is registered for %s://",
+                              url, protocol);
 }
 
 kino_status kino__loggers_check(kino__loggers *loggers, const char *url, kino_error *err)
@@ -116,7 +115,7 @@ static kino_status save_by(const kino_logger *logger, const char *url, kino__tra
     if (size < 0 || (size_t)size >= sizeof folder)
         return kino__fail(err, KINO_ARGUMENT, "TMPDIR is too long");
     if (!mkdtemp(folder))
-        return kino__fail_errno(err, errno, "cannot make a folder '%s'", folder);
+        return kino__fail_errno(err, errno, "cannot create directory '%s'", folder);
     bool is_kino = kino__str_ends_with(kino__str_from(url), KINO__STR(".kino"));
     (void)snprintf(file, sizeof file, "%s/trace.%s", folder, is_kino ? "kino" : "json");
     kino_status st = write(context, file, err);

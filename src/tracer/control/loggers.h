@@ -1,5 +1,5 @@
-/* loggers.h - where traces go, by the protocol of a URL. file:// is the recorder's own (save.c);
- * other protocols get the trace as a finished file. */
+/* loggers.h - where traces go, by the protocol of a URL. file:// is the recorder's own
+ * (save_trace.c); other protocols get the trace as a finished file. */
 #ifndef KINO__TRACER_LOGGERS_H
 #define KINO__TRACER_LOGGERS_H
 

@@ -7,12 +7,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "tracer/alone.h"
 #include "tracer/tracer.h"
 
 enum { NS_PER_MS = 1000000, DATAGRAMS_PER_TURN = 16 };
@@ -20,53 +20,60 @@ enum { NS_PER_MS = 1000000, DATAGRAMS_PER_TURN = 16 };
 /* -- the signal
  *
  * A handler gets no argument, so what it needs is global: the one struct that has taken a signal.
- * The handler only counts and writes to an eventfd; both are async-signal-safe. A child that was
+ * The handler only counts and writes to a pipe; both are async-signal-safe. A child that was
  * forked has the handler but another pid: there it does nothing. */
 
 typedef struct signal_target {
-    kino__requests *owner; /* atomic */
-    pid_t pid;             /* atomic */
-    int parked_fd; /* + 1: the eventfd of an owner that is gone. A handler may still be about
-                              to write to it, so it is never closed but used again */
+    kino__request_sources *owner; /* atomic */
+    pid_t pid;                    /* atomic */
 } signal_target;
 
 /* NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): see above */
 static signal_target signal_state;
 
+/* Async-signal-safe. A pipe that the program has closed is not missed for long: the thread looks
+ * around by itself (KINO__ALONE_MS). */
+static void wake(const kino__request_sources *r)
+{
+    int fd = kino__held_fd(&r->wake[1]);
+    if (fd >= 0)
+        (void)!write(fd, "", 1);
+}
+
 static void on_signal(int number)
 {
     int saved = errno;
-    uint64_t one = 1;
-    kino__requests *r = __atomic_load_n(&signal_state.owner, __ATOMIC_ACQUIRE);
+    kino__request_sources *r = __atomic_load_n(&signal_state.owner, __ATOMIC_ACQUIRE);
     (void)number;
     if (r && __atomic_load_n(&signal_state.pid, __ATOMIC_RELAXED) == getpid()) {
         (void)__atomic_fetch_add(&r->signals, 1, __ATOMIC_RELAXED);
-        (void)!write(r->wake_fd, &one, sizeof one);
+        wake(r);
     }
     errno = saved;
 }
 
-static kino_status take_signal(kino__requests *r, int number, kino_error *err)
+static kino_status take_signal(kino__request_sources *r, int number, kino_error *err)
 {
     struct sigaction old, mine = {.sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK};
     sigemptyset(&mine.sa_mask);
     if (sigaction(number, NULL, &old) < 0)
-        return kino__fail_errno(err, errno, "cannot listen to signal %d", number);
+        return kino__fail_errno(err, errno, "cannot listen for signal %d", number);
     bool is_free =
         !(old.sa_flags & SA_SIGINFO) &&
         (old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN || old.sa_handler == on_signal);
     if (!is_free)
-        return kino__fail(err, KINO_UNAVAILABLE, "signal %d is used by the program", number);
+        return kino__fail(err, KINO_UNAVAILABLE, "signal %d is already used by the program",
+                          number);
     __atomic_store_n(&signal_state.pid, getpid(), __ATOMIC_RELAXED);
     __atomic_store_n(&signal_state.owner, r, __ATOMIC_RELEASE);
     if (sigaction(number, &mine, NULL) < 0)
-        return kino__fail_errno(err, errno, "cannot listen to signal %d", number);
+        return kino__fail_errno(err, errno, "cannot listen for signal %d", number);
     r->signal = number;
     return KINO_OK;
 }
 
 /* Back to what it was, unless somebody has taken it since. */
-static void release_signal(kino__requests *r)
+static void release_signal(kino__request_sources *r)
 {
     struct sigaction now, fallback = {.sa_handler = SIG_DFL};
     sigemptyset(&fallback.sa_mask);
@@ -76,8 +83,6 @@ static void release_signal(kino__requests *r)
         now.sa_handler == on_signal)
         (void)sigaction(r->signal, &fallback, NULL);
     __atomic_store_n(&signal_state.owner, NULL, __ATOMIC_RELEASE);
-    __atomic_store_n(&signal_state.parked_fd, r->wake_fd + 1, __ATOMIC_RELAXED);
-    r->wake_fd = -1;
     r->signal = 0;
 }
 
@@ -93,7 +98,7 @@ static char *read_text(const char *path, struct stat *info, kino_str *out, kino_
     if (fd < 0 || fstat(fd, info) < 0) {
         (void)kino__fail_errno(err, errno, "cannot read '%s'", path);
     } else if (!S_ISREG(info->st_mode)) {
-        (void)kino__fail(err, KINO_IO, "cannot read '%s': not a file", path);
+        (void)kino__fail(err, KINO_IO, "cannot read '%s': not a regular file", path);
     } else if (!(text = malloc(KINO__CONFIG_TEXT_MAX + 1))) {
         (void)kino__fail_nomem(err);
     } else if ((size = read(fd, text, KINO__CONFIG_TEXT_MAX + 1)) < 0) {
@@ -109,14 +114,14 @@ static char *read_text(const char *path, struct stat *info, kino_str *out, kino_
     return text;
 }
 
-static void make_label(const kino__requests *r, char *out, size_t size)
+static void make_label(const kino__request_sources *r, char *out, size_t size)
 {
     (void)snprintf(out, size, "'%s'", r->file);
 }
 
 /* What the text says, or what is wrong with it. Only settings and "is it a request?" are looked at,
  * so neither time nor pid matter. */
-static kino_status parse_settings(const kino__requests *r, kino_str text, kino__config *out,
+static kino_status parse_settings(const kino__request_sources *r, kino_str text, kino__config *out,
                                   kino_error *err)
 {
     char label[300];
@@ -125,7 +130,7 @@ static kino_status parse_settings(const kino__requests *r, kino_str text, kino__
     return kino__config_parse(text, &context, out, err);
 }
 
-static bool has_changed(const kino__requests *r, const struct stat *info)
+static bool has_changed(const kino__request_sources *r, const struct stat *info)
 {
     return !r->has_file || info->st_size != r->file_size ||
            info->st_mtim.tv_sec != r->file_time.tv_sec ||
@@ -134,7 +139,7 @@ static bool has_changed(const kino__requests *r, const struct stat *info)
 
 /* Looks at the file; a new text counts, and may be a request. A file that is not there (any more)
  * is none; the settings that were read stay. */
-static void look_at_file(kino__requests *r, kino__origin origin, kino__config *settings)
+static void look_at_file(kino__request_sources *r, kino__origin origin, kino__config *settings)
 {
     struct stat info;
     kino_error err = {0};
@@ -167,7 +172,7 @@ static void look_at_file(kino__requests *r, kino__origin origin, kino__config *s
 }
 
 /* What a signal asks for: the file as it is now, or the text, or the defaults. */
-static void request_by_signal(kino__requests *r)
+static void request_by_signal(kino__request_sources *r)
 {
     struct stat info;
     kino_error err = {0};
@@ -190,7 +195,7 @@ static void request_by_signal(kino__requests *r)
 
 /* -- the daemon */
 
-static void receive_all(kino__requests *r, int64_t now_ns)
+static void receive_all(kino__request_sources *r, int64_t now_ns)
 {
     for (int i = 0; i < DATAGRAMS_PER_TURN; i++) {
         kino_str text;
@@ -208,7 +213,7 @@ static void receive_all(kino__requests *r, int64_t now_ns)
     }
 }
 
-static void ask_daemon(kino__requests *r, int64_t now_ns)
+static void ask_daemon(kino__request_sources *r, int64_t now_ns)
 {
     int64_t interval =
         r->interval_ms > KINO__REQUESTS_POLL_MIN_MS ? r->interval_ms : KINO__REQUESTS_POLL_MIN_MS;
@@ -223,7 +228,7 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-int64_t kino__requests_turn(kino__requests *r, int64_t now_ns)
+int64_t kino__requests_turn(kino__request_sources *r, int64_t now_ns)
 {
     int64_t next = KINO__CONTROLLER_NEVER;
     if (__atomic_exchange_n(&r->signals, 0, __ATOMIC_ACQUIRE))
@@ -239,7 +244,7 @@ int64_t kino__requests_turn(kino__requests *r, int64_t now_ns)
     }
     if (r->file)
         next = r->next_look_ns;
-    if (r->client.fd >= 0) {
+    if (r->has_daemon) {
         if (now_ns >= r->rest_until_ns)
             receive_all(r, now_ns);
         if (now_ns >= r->next_poll_ns)
@@ -257,48 +262,57 @@ int64_t kino__requests_turn(kino__requests *r, int64_t now_ns)
 /* -- the thread */
 
 /* Until the deadline, an event of ours or, unless it is to rest, a datagram. */
-static void sleep_until(const kino__requests *r, int64_t deadline, int64_t now_ns)
+static void sleep_until(const kino__request_sources *r, int64_t deadline, int64_t now_ns)
 {
-    uint64_t events;
-    bool rests = r->rest_until_ns > now_ns;
-    struct pollfd fds[2] = {{.fd = r->wake_fd, .events = POLLIN},
-                            {.fd = rests ? -1 : r->client.fd, .events = POLLIN}};
+    char events[64];
+    bool rests = r->rest_until_ns > now_ns || !r->has_daemon;
+    struct pollfd fds[2] = {
+        {.fd = kino__held_fd(&r->wake[0]), .events = POLLIN},
+        {.fd = rests ? -1 : kino__held_fd(&r->client.socket), .events = POLLIN}};
     int64_t left = deadline > now_ns ? deadline - now_ns : 0;
+    const int64_t longest = (int64_t)KINO__ALONE_MS * NS_PER_MS;
+    left = left < longest ? left : longest;
     struct timespec wait = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
-    (void)ppoll(fds, 2, deadline == KINO__CONTROLLER_NEVER ? NULL : &wait, NULL);
-    (void)!read(r->wake_fd, &events, sizeof events);
+    (void)ppoll(fds, 2, &wait, NULL);
+    if (kino__held_fd(&r->wake[0]) >= 0)
+        (void)!read(r->wake[0].fd, events, sizeof events);
 }
 
 static void *run(void *context)
 {
-    kino__requests *r = context;
+    kino__request_sources *r = context;
     while (!__atomic_load_n(&r->ends, __ATOMIC_ACQUIRE)) {
         int64_t deadline = kino__requests_turn(r, kino__clock_ns(CLOCK_MONOTONIC));
         if (!__atomic_load_n(&r->ends, __ATOMIC_ACQUIRE))
             sleep_until(r, deadline, kino__clock_ns(CLOCK_MONOTONIC));
+        if (kino__is_alone())
+            break; /* the process ends with us */
     }
     return NULL;
 }
 
 /* -- start, stop */
 
-static kino_status open_daemon(kino__requests *r, const kino__requests_options *options,
+static kino_status open_daemon(kino__request_sources *r, const kino__requests_options *options,
                                kino_error *err)
 {
     r->buffer = malloc(KINO__FABRIC_DATAGRAM_MAX);
     if (!r->buffer)
         return kino__fail_nomem(err);
-    return kino__fabric_open(&options->fabric, &r->client, err);
+    KINO_TRY(kino__fabric_open(&options->fabric, &r->client, err));
+    r->has_daemon = true;
+    return KINO_OK;
 }
 
-static kino_status open_all(kino__requests *r, const kino__requests_options *options,
+static kino_status open_all(kino__request_sources *r, const kino__requests_options *options,
                             kino_error *err)
 {
     kino__config settings;
-    int parked = __atomic_exchange_n(&signal_state.parked_fd, 0, __ATOMIC_RELAXED);
-    r->wake_fd = parked ? parked - 1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (r->wake_fd < 0)
-        return kino__fail_errno(err, errno, "cannot make an event");
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+        return kino__fail_errno(err, errno, "cannot create a pipe");
+    kino__held_take(&r->wake[0], ends[0]);
+    kino__held_take(&r->wake[1], ends[1]);
     if ((options->file && !(r->file = strdup(options->file))) ||
         (options->text && !(r->text = strdup(options->text))))
         return kino__fail_nomem(err);
@@ -313,11 +327,18 @@ static kino_status open_all(kino__requests *r, const kino__requests_options *opt
     return use_daemon ? open_daemon(r, options, err) : KINO_OK;
 }
 
-kino_status kino__requests_open(kino__requests *r, const kino__requests_ops *ops,
+void kino__requests_clear(kino__request_sources *r)
+{
+    r->wake[0] = r->wake[1] = KINO__HELD_NONE;
+    r->client.socket = KINO__HELD_NONE;
+    r->has_daemon = false;
+}
+
+kino_status kino__requests_open(kino__request_sources *r, const kino__requests_ops *ops,
                                 const kino__requests_options *options, kino_error *err)
 {
-    *r = (kino__requests){.ops = *ops, .wake_fd = -1, .is_request = options->is_request};
-    r->client.fd = -1;
+    *r = (kino__request_sources){.ops = *ops, .is_request = options->is_request};
+    kino__requests_clear(r);
     r->interval_ms = 5000;
     r->next_look_ns = INT64_MIN;
     r->next_poll_ns = INT64_MIN;
@@ -328,11 +349,11 @@ kino_status kino__requests_open(kino__requests *r, const kino__requests_ops *ops
     return st;
 }
 
-kino_status kino__requests_start(kino__requests *r, const kino__requests_ops *ops,
+kino_status kino__requests_start(kino__request_sources *r, const kino__requests_ops *ops,
                                  const kino__requests_options *options, kino_error *err)
 {
     KINO_TRY(kino__requests_open(r, ops, options, err));
-    if (!r->signal && r->client.fd < 0 && !(r->file && r->is_request))
+    if (!r->signal && !r->has_daemon && !(r->file && r->is_request))
         return KINO_OK; /* nothing can come */
     r->has_thread = kino__tracer_thread(&r->thread, run, r);
     if (r->has_thread)
@@ -341,32 +362,50 @@ kino_status kino__requests_start(kino__requests *r, const kino__requests_ops *op
     return kino__fail(err, KINO_UNAVAILABLE, "cannot start a thread");
 }
 
-void kino__requests_stop(kino__requests *r)
+static void end_thread(kino__request_sources *r)
 {
-    uint64_t one = 1;
-    if (r->has_thread) {
-        __atomic_store_n(&r->ends, 1, __ATOMIC_RELEASE);
-        (void)!write(r->wake_fd, &one, sizeof one);
-        (void)pthread_join(r->thread, NULL);
-        r->has_thread = false;
-    }
+    if (!r->has_thread)
+        return;
+    __atomic_store_n(&r->ends, 1, __ATOMIC_RELEASE);
+    wake(r);
+    (void)pthread_join(r->thread, NULL);
+    r->has_thread = false;
+}
+
+void kino__requests_pause(kino__request_sources *r)
+{
+    r->is_paused = r->has_thread;
+    end_thread(r);
+}
+
+void kino__requests_resume(kino__request_sources *r)
+{
+    if (!r->is_paused)
+        return;
+    r->is_paused = false;
+    __atomic_store_n(&r->ends, 0, __ATOMIC_RELEASE);
+    r->has_thread = kino__tracer_thread(&r->thread, run, r);
+}
+
+void kino__requests_stop(kino__request_sources *r)
+{
+    end_thread(r);
     release_signal(r);
     kino__fabric_close(&r->client);
-    if (r->wake_fd >= 0)
-        (void)close(r->wake_fd);
-    r->wake_fd = -1;
+    r->has_daemon = false;
+    kino__held_close(&r->wake[0]); /* a handler that is about to write notices */
+    kino__held_close(&r->wake[1]);
     free(r->buffer);
     free(r->file);
     free(r->text);
     r->buffer = r->file = r->text = NULL;
 }
 
-void kino__requests_forked(kino__requests *r)
+void kino__requests_forked(kino__request_sources *r)
 {
-    if (r->wake_fd >= 0)
-        (void)close(r->wake_fd);
-    if (r->client.fd >= 0)
-        (void)close(r->client.fd);
-    r->wake_fd = r->client.fd = -1;
+    kino__held_close(&r->wake[0]);
+    kino__held_close(&r->wake[1]);
+    kino__held_close(&r->client.socket);
+    r->has_daemon = false;
     r->has_thread = false;
 }

@@ -37,42 +37,50 @@ typedef struct kino__requests_options {
     kino__fabric_options fabric;
 } kino__requests_options;
 
-typedef struct kino__requests {
+typedef struct kino__request_sources {
     kino__requests_ops ops;
     char *file, *text;
     bool is_request;
     struct timespec file_time; /* of the text that was read */
     int64_t file_size;
     bool has_file;
-    int signal;                 /* 0: none */
-    uint32_t signals;           /* atomic: that came */
-    int wake_fd;                /* -1: not started */
-    kino__fabric_client client; /* fd -1: no daemon */
+    int signal;         /* 0: none */
+    uint32_t signals;   /* atomic: that came */
+    kino__held wake[2]; /* a pipe, to read and to write: ends the thread's sleep */
+    bool has_daemon;
+    kino__fabric_client client; /* of it */
     char *buffer;               /* of datagrams */
     pthread_mutex_t lock;       /* of the client's counts */
     kino__fabric_counts counts; /* a copy to look at */
     int64_t interval_ms;
     int64_t next_poll_ns, next_look_ns, rest_until_ns;
-    bool has_thread;
+    bool has_thread, is_paused;
     uint32_t ends; /* atomic */
     pthread_t thread;
-} kino__requests;
+} kino__request_sources;
 
 /* Reads the file, opens the socket, takes the signal; the thread is started where one is needed. A
  * file that cannot be read is noted (`refused`) and does not prevent the rest. */
-KINO_NODISCARD kino_status kino__requests_start(kino__requests *r, const kino__requests_ops *ops,
+KINO_NODISCARD kino_status kino__requests_start(kino__request_sources *r,
+                                                const kino__requests_ops *ops,
                                                 const kino__requests_options *options,
                                                 kino_error *err);
 /* The same without the thread. */
-KINO_NODISCARD kino_status kino__requests_open(kino__requests *r, const kino__requests_ops *ops,
+KINO_NODISCARD kino_status kino__requests_open(kino__request_sources *r,
+                                               const kino__requests_ops *ops,
                                                const kino__requests_options *options,
                                                kino_error *err);
-void kino__requests_stop(kino__requests *r);
+void kino__requests_stop(kino__request_sources *r);
+/* Its thread ends for a while; what comes meanwhile waits. For one thread at a time. */
+void kino__requests_pause(kino__request_sources *r);
+void kino__requests_resume(kino__request_sources *r);
+/* Nothing is open yet. */
+void kino__requests_clear(kino__request_sources *r);
 /* In a forked child: closes what is the parent's. Async-signal-safe. */
-void kino__requests_forked(kino__requests *r);
+void kino__requests_forked(kino__request_sources *r);
 
 /* Does what is due; returns when it is to be called again (KINO__CONTROLLER_NEVER: not before
  * something comes). */
-int64_t kino__requests_turn(kino__requests *r, int64_t now_ns);
+int64_t kino__requests_turn(kino__request_sources *r, int64_t now_ns);
 
 #endif

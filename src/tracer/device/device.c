@@ -353,7 +353,7 @@ kino_status kino_device_register(const char *name, kino_device_entry entry, kino
     if (!t)
         return kino__tracer_missing(err);
     if (!name || !entry)
-        return kino__fail(err, KINO_ARGUMENT, "a backend needs a name and an entry");
+        return kino__fail(err, KINO_ARGUMENT, "a backend requires a name and an entry point");
     kino__devices *all = kino__devices_get(t);
     if (!all)
         return kino__fail_nomem(err);

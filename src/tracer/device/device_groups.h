@@ -2,8 +2,8 @@
  *
  * An operator "record_param_comms" says which group it is about; when a kernel of it comes, the
  * group is one of the trace. The first whose description is "default_pg" has the process's rank and
- * the world's size. Without one the trace says what the environment says (process.h). As in Kineto
- * when it is told from outside to record. */
+ * the world's size. Without one the trace says what the environment says (own_process.h). As in
+ * Kineto when it is told from outside to record. */
 #ifndef KINO__TRACER_DEVICE_GROUPS_H
 #define KINO__TRACER_DEVICE_GROUPS_H
 

@@ -49,14 +49,15 @@ static kino_status take_over(const kino__devices *all, kino__backend *b,
                              const kino_device_backend *def, kino_error *err)
 {
     if (def->size < offsetof(kino_device_backend, probe))
-        return kino__fail(err, KINO_FORMAT, "its description has no valid size (%u bytes)",
+        return kino__fail(err, KINO_FORMAT, "its description has an invalid size (%u bytes)",
                           def->size);
     memcpy(&b->def, def, def->size < sizeof b->def ? def->size : sizeof b->def);
     if (!def->name || !is_name(def->name))
-        return kino__fail(err, KINO_FORMAT, "its name is not one of letters, digits, '_' and '-'");
+        return kino__fail(err, KINO_FORMAT,
+                          "invalid name (expected: letters, digits, '_' and '-')");
     for (size_t i = 0; i < all->backend_count; i++)
         if (all->backends[i] != b && strcmp(all->backends[i]->name, def->name) == 0)
-            return kino__fail(err, KINO_ARGUMENT, "there is a backend '%s' already", def->name);
+            return kino__fail(err, KINO_ARGUMENT, "backend '%s' is already registered", def->name);
     copy_text(b->name, sizeof b->name, def->name);
     copy_text(b->version, sizeof b->version, def->version ? def->version : "");
     return KINO_OK;
@@ -103,7 +104,7 @@ kino_status kino__devices_add(kino__devices *all, const char *label, kino_device
 {
     kino_error reason = {0};
     if (all->backend_count == KINO__DEVICE_BACKENDS)
-        return kino__fail(err, KINO_LIMIT, "'%s': there are %d backends already", label,
+        return kino__fail(err, KINO_LIMIT, "'%s': too many backends (limit: %d)", label,
                           KINO__DEVICE_BACKENDS);
     kino__backend *b = calloc(1, sizeof *b);
     if (!b)
@@ -172,8 +173,8 @@ static kino_device_entry find_entry(const char *path, kino_error *err)
     kino_device_entry entry = NULL;
     if (!symbol)
         (void)kino__fail(err, KINO_FORMAT,
-                         "is not a plug-in of this version: it does not export "
-                         "'" KINO_DEVICE_ENTRY "'");
+                         "is not a plug-in for this version: it does not export '" KINO_DEVICE_ENTRY
+                         "'");
     else
         memcpy(&entry, &symbol, sizeof entry);
     return entry;

@@ -43,7 +43,7 @@ static kino_status add(kino__record_registry *r, kino__record_thread *thread,
     pthread_mutex_unlock(&r->lock);
     if (!has_room) {
         free(entry); /* not released: what it points to is the caller's still */
-        return kino__fail(err, KINO_LIMIT, "there are %d callbacks already",
+        return kino__fail(err, KINO_LIMIT, "too many callbacks (limit: %d)",
                           (int)KINO_RECORD_CALLBACKS_MAX);
     }
     if (handle)
@@ -74,8 +74,7 @@ kino_status kino_record_add_local(const kino_record_callback *callback, uint64_t
 
 static kino_status fail_handle(uint64_t handle, kino_error *err)
 {
-    return kino__fail(err, KINO_NOT_FOUND,
-                      "no callback %llu, neither of the process nor of this thread",
+    return kino__fail(err, KINO_NOT_FOUND, "no callback %llu in this process or thread",
                       (unsigned long long)handle);
 }
 

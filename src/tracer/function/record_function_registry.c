@@ -39,12 +39,12 @@ kino_status kino__record_entry_new(const kino_record_callback *callback, kino__r
 {
     *out = NULL;
     if (!callback || callback->size < sizeof *callback)
-        return kino__fail(err, KINO_ARGUMENT, "a callback that was not initialised");
+        return kino__fail(err, KINO_ARGUMENT, "callback not initialized");
     if (!(callback->probability >= 0 && callback->probability <= 1))
-        return kino__fail(err, KINO_ARGUMENT, "a sampling probability is from 0 to 1, not %g",
+        return kino__fail(err, KINO_ARGUMENT, "invalid sampling probability %g (expected: 0 to 1)",
                           callback->probability);
     if (callback->scopes & ~KINO_SCOPES_ALL)
-        return kino__fail(err, KINO_ARGUMENT, "scopes 0x%x: there are only 0x%x", callback->scopes,
+        return kino__fail(err, KINO_ARGUMENT, "invalid scopes 0x%x (known: 0x%x)", callback->scopes,
                           KINO_SCOPES_ALL);
     kino__record_entry *entry = malloc(sizeof *entry);
     if (!entry)

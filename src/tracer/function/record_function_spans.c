@@ -313,7 +313,7 @@ kino_status kino_record_spans_set(const kino_record_spans_options *options, kino
     if (!options)
         options = &usual;
     if (options->size < sizeof *options)
-        return kino__fail(err, KINO_ARGUMENT, "options that were not initialised");
+        return kino__fail(err, KINO_ARGUMENT, "options not initialized");
     kino_record_callback callback = callback_for(options);
     kino__record_entry *probe; /* says what is wrong with the options */
     KINO_TRY(kino__record_entry_new(&callback, &probe, err));

@@ -1,4 +1,5 @@
 """What the integration scripts share: the program under test, the traces beside the repository, JSON with exact numbers."""
+import ctypes
 import decimal
 import gzip
 import json
@@ -10,8 +11,11 @@ import sys
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
-SHARED = ROOT.parent / "shared"
+# Traces and the reference implementations' answers: beside the repository, else our own copy of the synthetic ones.
+HAS_SHARED = (ROOT.parent / "shared/traces").is_dir()
+SHARED = ROOT.parent / "shared" if HAS_SHARED else ROOT / "tests/data/golden"
 decimal.getcontext().prec = 60
+PRCTL = ctypes.CDLL(None).prctl
 
 
 def skip(reason):
@@ -32,11 +36,20 @@ def tool(name):
     return folder / name if os.access(folder / name, os.X_OK) else None
 
 
+def torch_python():
+    """A Python that has torch, and its version; None and None where there is none."""
+    installed = ROOT / "build/torch/bin/python"
+    python = os.environ.get("TORCH_PYTHON", str(installed) if installed.exists() else sys.executable)
+    found = subprocess.run([python, "-c", "import importlib.metadata as m; print(m.version('torch'))"], capture_output=True,
+                           text=True, check=False)
+    return (python, found.stdout.strip()) if found.returncode == 0 else (None, None)
+
+
 class Report:
     """Counts checks and remembers what failed."""
 
     def __init__(self):
-        self.passed, self.failures = 0, []
+        self.passed, self.failures, self.skipped = 0, [], 0
 
     def check(self, what, held, detail=""):
         if held:
@@ -48,7 +61,15 @@ class Report:
     def equal(self, what, got, want):
         return self.check(what, got == want, f"got {str(got)[:300]}, want {str(want)[:300]}")
 
+    def has(self, path):
+        """Is this recorded answer or trace there? Only ../shared has all of them: what is not compared is said and counted."""
+        if not path.exists():
+            print(f"not compared: {path.relative_to(SHARED)} is only in ../shared")
+            self.skipped += 1
+        return path.exists()
+
     def finish(self, skipped=0):
+        skipped += self.skipped
         for failure in self.failures:
             print(f"FAIL {failure}")
         print(f"{self.passed} passed, {len(self.failures)} failed, {skipped} skipped")
@@ -58,6 +79,11 @@ class Report:
 def hear_interrupts():
     """For preexec_fn: tests may run in the background, whose programs do not hear Ctrl+C."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def die_with_parent():
+    """For preexec_fn and for children made by fork: a server of a test that failed must not outlive it."""
+    PRCTL(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def run(*arguments, timeout=60, env=None, **more):

@@ -22,7 +22,7 @@ static const kino__cuda_limits devices[] = {
     {12, 0, 1024, 1536, 65536, 32, 49152, 170, 65536, 101376, 102400, 1024},
 };
 
-static int differs(const kino__cuda_limits *d, const kino__launch *launch)
+static int differs(const kino__cuda_limits *d, const kino__cupti_launch *launch)
 {
     cudaOccDeviceProp properties = {0};
     cudaOccFuncAttributes function = {0};
@@ -80,7 +80,7 @@ int main(void)
     EACH(s, shared)
     EACH(y, shared)
     {
-        kino__launch launch = {threads[t], registers[r], shared[s], shared[y]};
+        kino__cupti_launch launch = {threads[t], registers[r], shared[s], shared[y]};
         if (differs(&devices[d], &launch)) {
             fprintf(stderr, "%d.%d: %d threads, %d registers, %d + %d bytes of shared memory\n",
                     devices[d].major, devices[d].minor, launch.threads, launch.registers,

@@ -23,7 +23,7 @@ enum { WARPS = 1, REGISTERS = 2, SHARED = 4, BLOCKS = 8 };
 
 static kino__occupancy of(int32_t threads, int32_t registers, int32_t shared)
 {
-    kino__launch launch = {threads, registers, shared, 0};
+    kino__cupti_launch launch = {threads, registers, shared, 0};
     return kino__cupti_occupancy(&hopper, &launch);
 }
 
@@ -60,7 +60,7 @@ TEST(occupancy_of_what_cannot_run_is_zero_and_of_what_is_unknown_missing)
     CHECK(of(32, 0, 0).is_known);
     CHECK_EQ(of(32, 0, 0).limit_registers, INT_MAX);
     CHECK(!of(0, 32, 0).is_known);
-    kino__launch launch = {256, 32, 0, 0};
+    kino__cupti_launch launch = {256, 32, 0, 0};
     kino__cuda_limits future = hopper;
     future.major = 13;
     CHECK(!kino__cupti_occupancy(&future, &launch).is_known);

@@ -253,11 +253,11 @@ TEST(a_device_backend_of_another_size_works_or_says_why_not)
     kino_error err = {0};
     backend.size = 3;
     CHECK_EQ(kino_device_register("a", entry, &err), KINO_FORMAT);
-    CHECK_STR(err.message, "'a': its description has no valid size (3 bytes)");
+    CHECK_STR(err.message, "'a': its description has an invalid size (3 bytes)");
     backend.size = sizeof backend;
     backend.name = "blank space";
     CHECK_EQ(kino_device_register("b", entry, &err), KINO_FORMAT);
-    CHECK_STR(err.message, "'b': its name is not one of letters, digits, '_' and '-'");
+    CHECK_STR(err.message, "'b': invalid name (expected: letters, digits, '_' and '-')");
     backend.name = "old";
     backend.size = offsetof(kino_device_backend, stop); /* knows nothing behind start */
     REQUIRE(kino_device_register("old", entry, NULL) == KINO_OK);
@@ -266,7 +266,7 @@ TEST(a_device_backend_of_another_size_works_or_says_why_not)
     REQUIRE(kino_stop(NULL) == KINO_OK);
     CHECK_STR(fake.log, "probe prepare start ");
     CHECK_EQ(kino_device_register("old2", entry, &err), KINO_ARGUMENT);
-    CHECK_STR(err.message, "'old2': there is a backend 'old' already");
+    CHECK_STR(err.message, "'old2': backend 'old' is already registered");
     CHECK_EQ(kino_device_register(NULL, entry, &err), KINO_ARGUMENT);
 }
 
@@ -278,7 +278,7 @@ TEST(device_plugins_that_cannot_be_loaded_are_listed_with_the_reason)
     CHECK(strstr(state_of(0).error, "cannot be loaded: /nowhere/x.so: ") != NULL);
     CHECK_STR((const char *)state_of(1).name, "libm.so.6");
     CHECK_STR((const char *)state_of(1).error,
-              "is not a plug-in of this version: it does not export 'kino_device_plugin_v1'");
+              "is not a plug-in for this version: it does not export 'kino_device_plugin_v1'");
     kino_device_state state = {.size = sizeof state};
     CHECK_EQ(kino_device_get(2, &state), KINO_NOT_FOUND);
     prepare_session(); /* looked at once only */

@@ -242,7 +242,7 @@ TEST(more_than_four_record_callbacks_all_run)
     kino_error err;
     uint64_t handle = 1;
     CHECK_EQ(kino_record_add_global(&one_more, &handle, &err), KINO_LIMIT);
-    CHECK_STR(err.message, "there are 32 callbacks already");
+    CHECK_STR(err.message, "too many callbacks (limit: 32)");
     CHECK_EQ(handle, 0);
     CHECK_EQ(l[COUNT].released, 0); /* it never was a callback */
 }
@@ -493,7 +493,7 @@ TEST(record_callbacks_with_bad_values_are_refused)
     uint64_t handle = 1;
     callback.probability = 1.5;
     CHECK_EQ(kino_record_add_global(&callback, &handle, &err), KINO_ARGUMENT);
-    CHECK_STR(err.message, "a sampling probability is from 0 to 1, not 1.5");
+    CHECK_STR(err.message, "invalid sampling probability 1.5 (expected: 0 to 1)");
     CHECK_EQ(handle, 0);
     callback.probability = (double)NAN;
     CHECK_EQ(kino_record_add_local(&callback, NULL, NULL), KINO_ARGUMENT);
@@ -506,7 +506,7 @@ TEST(record_callbacks_with_bad_values_are_refused)
     callback.size = 8;
     CHECK_EQ(kino_record_add_global(&callback, NULL, &err), KINO_ARGUMENT);
     CHECK_EQ(kino_record_remove(77, &err), KINO_NOT_FOUND);
-    CHECK_STR(err.message, "no callback 77, neither of the process nor of this thread");
+    CHECK_STR(err.message, "no callback 77 in this process or thread");
     CHECK_EQ(kino_record_set_enabled(0, true, NULL), KINO_NOT_FOUND);
 }
 

@@ -167,7 +167,7 @@ TEST(clients_have_an_end)
         first = first ? first : number;
     }
     CHECK_EQ(kino__clients_add(&clients, &client, &number, &err), KINO_LIMIT);
-    CHECK_STR(err.message, "there are 16 clients already");
+    CHECK_STR(err.message, "too many clients (limit: 16)");
     CHECK_EQ(number, 0);
     kino__clients_remove(&clients, first);
     CHECK_EQ(kino__clients_add(&clients, &client, &number, &err), KINO_OK);
@@ -184,7 +184,7 @@ TEST(clients_take_snapshots)
     (void)add("a");
     CHECK(!kino__clients_have_snapshot(&clients));
     CHECK_EQ(kino__clients_snapshot(&clients, "/x", 77, &err), KINO_UNAVAILABLE);
-    CHECK_STR(err.message, "no client takes snapshots of memory");
+    CHECK_STR(err.message, "no client supports memory snapshots");
     client.context = (void *)(uintptr_t) "m";
     client.snapshot = on_snapshot;
     REQUIRE_EQ(kino__clients_add(&clients, &client, &number, &err), KINO_OK);
@@ -304,7 +304,7 @@ TEST(loggers_by_protocol)
     CHECK_EQ(stat(path, &info), 0);
     REQUIRE_EQ(save(path), KINO_OK); /* a bare path is a file */
     CHECK_EQ(save("store://bucket/t.json"), KINO_UNAVAILABLE);
-    CHECK_STR(err.message, "'store://bucket/t.json': nobody has registered store://");
+    CHECK_STR(err.message, "'store://bucket/t.json': no logger is registered for store://");
     CHECK_STR(log_text, ""); /* before anything is written */
     CHECK_EQ(kino__loggers_check(&loggers, "store://x", &err), KINO_UNAVAILABLE);
     REQUIRE_EQ(set("store", "first"), KINO_OK);

@@ -219,7 +219,7 @@ TEST(controller_checks_the_buffers_every_second)
     CHECK_EQ(run_at(9000), -1);
     CHECK_STR(w.log, "prepare start stop process ");
     CHECK_EQ(w.c.last.status, KINO_OK);
-    CHECK_STR(w.c.last.message, "ended early: the buffers were full");
+    CHECK_STR(w.c.last.message, "stopped early: buffers full");
     end();
 }
 
@@ -234,7 +234,7 @@ TEST(controller_explicit_start_time)
     end();
     begin();
     CHECK_EQ(request("PROFILE_START_TIME=1700000004999"), KINO_UNAVAILABLE);
-    CHECK_STR(err.message, "the start is 4999 ms away, but the warm-up takes 5000 ms");
+    CHECK_STR(err.message, "the start is in 4999 ms, but the warm-up takes 5000 ms");
     CHECK_EQ(request("PROFILE_START_TIME=1699999999999\nACTIVITIES_WARMUP_PERIOD_SECS=0"),
              KINO_UNAVAILABLE);
     CHECK_STR(err.message, "the start time is 1 ms in the past");
@@ -256,7 +256,7 @@ TEST(controller_says_when_it_was_late)
     (void)run_at(601); /* 500 ms all the same */
     CHECK_STR(w.log, "prepare start stop process ");
     CHECK_EQ(w.c.last.status, KINO_OK);
-    CHECK_STR(w.c.last.message, "began 101 ms late: preparing took longer");
+    CHECK_STR(w.c.last.message, "started 101 ms late: preparation took longer than expected");
     end();
 }
 
@@ -355,7 +355,7 @@ TEST(controller_cancels_in_each_state)
 {
     begin();
     CHECK_EQ(kino__controller_cancel(&w.c, &err), KINO_NOT_FOUND);
-    CHECK_STR(err.message, "there is no request");
+    CHECK_STR(err.message, "no request");
     /* waiting: at once */
     REQUIRE_EQ(request("ACTIVITIES_DURATION_MSECS=100"), KINO_OK);
     CHECK_EQ(kino__controller_cancel(&w.c, &err), KINO_OK);
@@ -506,7 +506,7 @@ TEST(controller_start_that_was_missed_is_planned_again)
     (void)run_at(0);
     CHECK_STR(w.log, "prepare start pause stop process ");
     CHECK_STR(w.c.last.message,
-              "began with step 20 instead of 12, which was over before the buffers were ready");
+              "started at step 20 instead of 12, which ended before the buffers were ready");
     end();
 }
 
@@ -583,9 +583,9 @@ TEST(controller_ends_with_the_program)
         CHECK_STR(w.log, logs[i]);
         CHECK_EQ(w.c.last.status, i == 2 ? KINO_OK : KINO_CANCELLED);
         CHECK_STR(w.c.last.message,
-                  i == 2 ? "ended early: the program ended" : "cancelled: the program ended");
+                  i == 2 ? "stopped early: the program ended" : "canceled: the program ended");
         CHECK_EQ(request(""), KINO_UNAVAILABLE);
-        CHECK_STR(err.message, "the program ends");
+        CHECK_STR(err.message, "the program is exiting");
         end();
     }
 }

@@ -129,14 +129,14 @@ TEST(fabric_client_in_a_folder)
     CHECK_EQ(stat(client.own.name.sun_path, &info), -1); /* no litter */
     kino__fabric_options options = {test_tmp("absent"), NULL, NULL, -1};
     CHECK_EQ(kino__fabric_open(&options, &client, &err), KINO_IO);
-    CHECK(strstr(err.message, "cannot make the socket '") != NULL);
+    CHECK(strstr(err.message, "cannot create socket '") != NULL);
 }
 
 TEST(fabric_client_without_a_daemon_returns_at_once)
 {
     kino__fabric_client client = open_client(NULL);
     CHECK_EQ(kino__fabric_send(&client, true, &err), KINO_UNAVAILABLE);
-    CHECK_STR(err.message, "the daemon cannot be asked: connection refused");
+    CHECK_STR(err.message, "cannot send to the daemon: connection refused");
     /* one that does not read */
     int peer = open_peer(NULL, daemon_name());
     int sent = 0;
@@ -161,7 +161,7 @@ TEST(fabric_client_drops_what_is_not_the_daemons)
     char bytes[100];
     send_text(nameless, &client, "A=1");
     CHECK_EQ(receive(&client, &text), KINO_FORMAT);
-    CHECK_STR(err.message, "a datagram that is not from the daemon");
+    CHECK_STR(err.message, "received a datagram that is not from the daemon");
     send_text(other, &client, "A=1");
     CHECK_EQ(receive(&client, &text), KINO_FORMAT);
     CHECK_EQ(text.size, 0);
@@ -169,18 +169,18 @@ TEST(fabric_client_drops_what_is_not_the_daemons)
     CHECK_EQ(receive(&client, &text), KINO_FORMAT);
     send_raw(daemon, &client, "", 0);
     CHECK_EQ(receive(&client, &text), KINO_FORMAT);
-    CHECK_STR(err.message, "a datagram of 0 bytes is shorter than its header");
+    CHECK_STR(err.message, "datagram of 0 bytes is shorter than its header");
     kino__fabric_header("req", UINT64_MAX, (unsigned char *)bytes);
     send_raw(daemon, &client, bytes, 40);
     CHECK_EQ(receive(&client, &text), KINO_FORMAT);
     kino__fabric_header("req", 8, (unsigned char *)bytes);
     send_raw(daemon, &client, bytes, 44);
     CHECK_EQ(receive(&client, &text), KINO_FORMAT);
-    CHECK_STR(err.message, "a datagram says 8 bytes and has 4");
+    CHECK_STR(err.message, "datagram claims 8 bytes but has 4");
     size_t size = kino__fabric_put_count(1, bytes, sizeof bytes);
     send_raw(daemon, &client, bytes, size);
     CHECK_EQ(receive(&client, &text), KINO_FORMAT);
-    CHECK_STR(err.message, "a datagram of another type");
+    CHECK_STR(err.message, "received a datagram of an unknown type");
     size_t huge = KINO__FABRIC_DATAGRAM_MAX + 1;
     char *large = calloc(1, huge);
     REQUIRE(large != NULL);
@@ -188,7 +188,7 @@ TEST(fabric_client_drops_what_is_not_the_daemons)
     send_raw(daemon, &client, large, huge);
     free(large);
     CHECK_EQ(receive(&client, &text), KINO_FORMAT);
-    CHECK_STR(err.message, "a datagram of more than 65576 bytes");
+    CHECK_STR(err.message, "received a datagram of more than 65576 bytes");
     CHECK_EQ(client.counts.bad_replies, 8);
     CHECK_EQ(client.counts.replies, 0);
     /* and still listens */
@@ -227,7 +227,7 @@ TEST(fabric_client_checks_the_user)
     REQUIRE_EQ(status, 0);
     kino_str text;
     CHECK_EQ(receive(&client, &text), KINO_FORMAT);
-    CHECK_STR(err.message, "a datagram of a daemon of user 12345 (KINO_DAEMON_UID)");
+    CHECK_STR(err.message, "received a datagram from a daemon of user 12345 (see KINO_DAEMON_UID)");
     client.daemon_uid = 12345;
     CHECK_EQ(receive(&client, &text), KINO_OK);
     CHECK_STR(text, "A=2");

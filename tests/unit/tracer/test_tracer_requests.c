@@ -12,7 +12,7 @@
 enum { MS = 1000000 };
 
 static struct {
-    kino__requests r;
+    kino__request_sources r;
     int requests, refusals;
     char text[300], label[300], refusal[300];
     kino__origin origin;
@@ -85,7 +85,8 @@ TEST(requests_file_is_a_request_when_it_says_so)
     (void)turn_at(12000);
     CHECK_EQ(w.requests, 1);
     CHECK_EQ(w.refusals, 1);
-    CHECK(strstr(w.refusal, "k.conf', line 1: ACTIVITIES_DURATION_MSECS: '-1000' is not") != NULL);
+    CHECK(strstr(w.refusal, "k.conf', line 1: ACTIVITIES_DURATION_MSECS: invalid number '-1000'") !=
+          NULL);
     REQUIRE_EQ(unlink(file), 0);
     (void)turn_at(17000);
     CHECK_EQ(w.refusals, 2);
@@ -122,7 +123,7 @@ TEST(requests_file_at_the_start)
     kino__requests_stop(&w.r);
     options.file = "/dev/zero"; /* no end */
     REQUIRE_EQ(open_requests(&options), KINO_OK);
-    CHECK_STR(w.refusal, "cannot read '/dev/zero': not a file");
+    CHECK_STR(w.refusal, "cannot read '/dev/zero': not a regular file");
     kino__requests_stop(&w.r);
 }
 
@@ -185,7 +186,7 @@ TEST(requests_signal_is_given_back)
     struct sigaction theirs = {.sa_handler = program_handler};
     REQUIRE_EQ(sigaction(SIGUSR2, &theirs, NULL), 0);
     CHECK_EQ(open_requests(&options), KINO_UNAVAILABLE);
-    CHECK_STR(err.message, "signal 12 is used by the program");
+    CHECK_STR(err.message, "signal 12 is already used by the program");
     REQUIRE_EQ(sigaction(SIGUSR2, NULL, &now), 0);
     CHECK(now.sa_handler == program_handler);
     /* nor given back when the program has taken it meanwhile */

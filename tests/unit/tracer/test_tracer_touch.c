@@ -10,6 +10,7 @@
 
 #include <kino/kino.h>
 
+#include "tracer/alone.h"
 #include "tracer/tracer.h"
 #include "unit/test.h"
 
@@ -83,6 +84,8 @@ TEST_THREADS(prepare_of_an_injected_library_leaves_most_pages_to_a_thread)
     REQUIRE(stat(path, &info) == 0);
     CHECK_EQ((uint64_t)info.st_blocks * 512, c->buffer_bytes);
     REQUIRE(kino_start(NULL) == KINO_OK);
+    CHECK(!kino__has_own_threads()); /* nothing is recorded yet: programs may have one thread */
+    kino__capture_touch(c);
     for (int i = 0; i < 100000; i++) /* meanwhile it is written */
         kino_instant("tick", "test");
     long all = (long)(c->buffer_bytes / 1024);
@@ -105,6 +108,7 @@ TEST_THREADS(buffers_that_are_given_up_are_not_filled)
     for (int i = 0; i < 10; i++) {
         REQUIRE(kino__session_prepare(&options, true, NULL) == KINO_OK);
         REQUIRE(kino_start(NULL) == KINO_OK);
+        kino__capture_touch(kino__tracer_get()->capture);
         kino_discard();
     }
     pause_ms(50);

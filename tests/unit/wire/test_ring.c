@@ -370,7 +370,7 @@ TEST(ring_of_another_version_is_refused)
     recording r;
     kino_error err;
     begin(&r);
-    ((kino__ring_meta *)(void *)r.meta)->version = 2;
+    ((kino__ring_meta *)(void *)r.meta)->version = KINO__RING_VERSION + 1;
     CHECK_EQ(kino__ring_add_meta(&r.image, (kino_str){(const char *)r.meta, sizeof r.meta}, &err),
              KINO_FORMAT);
     CHECK_EQ(kino__ring_add_meta(&r.image, (kino_str){(const char *)r.meta, 100}, &err),

@@ -63,14 +63,14 @@ TEST(fabric_poll_that_lies_is_refused)
         const char *message;
     } cases[] = {
         {2, 24, ""},
-        {2, 23, "a poll with 2 pids in 23 bytes"},
-        {2, 25, "a poll with 2 pids in 25 bytes"},
-        {2, 15, "a poll of 15 bytes"},
-        {2, 0, "a poll of 0 bytes"},
-        {0, 16, "a poll with 0 pids"},
-        {-1, 16, "a poll with -1 pids"},
-        {1025, 24, "a poll with 1025 pids"},
-        {0x40000000, 16, "a poll with 1073741824 pids"}, /* times 4 is 0 in 32 bits */
+        {2, 23, "invalid poll: 2 pids in 23 bytes"},
+        {2, 25, "invalid poll: 2 pids in 25 bytes"},
+        {2, 15, "invalid poll: 15 bytes"},
+        {2, 0, "invalid poll: 0 bytes"},
+        {0, 16, "invalid poll: 0 pids"},
+        {-1, 16, "invalid poll: -1 pids"},
+        {1025, 24, "invalid poll: 1025 pids"},
+        {0x40000000, 16, "invalid poll: 1073741824 pids"}, /* times 4 is 0 in 32 bits */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         memcpy(payload + 4, &cases[i].count, 4);
@@ -97,7 +97,7 @@ TEST(fabric_context_bytes)
     CHECK_EQ(got.job, 4242);
     message.payload.size--;
     CHECK_EQ(kino__fabric_read_context(message.payload, &got, &err), KINO_FORMAT);
-    CHECK_STR(err.message, "a context of 15 bytes");
+    CHECK_STR(err.message, "invalid context: 15 bytes");
     /* and its answer */
     static const char count[] = "\x04\0\0\0\0\0\0\0ctxt" ZEROS_28 "\x01\0\0";
     int32_t number;
@@ -135,14 +135,14 @@ TEST(fabric_datagrams_that_lie_are_refused)
     kino__fabric_message message;
     size_t size = kino__fabric_put_text(KINO__STR("A=1\n"), out, sizeof out);
     CHECK_EQ(kino__fabric_read((kino_str){(char *)out, size - 1}, &message, &err), KINO_FORMAT);
-    CHECK_STR(err.message, "a datagram says 4 bytes and has 3");
+    CHECK_STR(err.message, "datagram claims 4 bytes but has 3");
     CHECK_EQ(kino__fabric_read((kino_str){(char *)out, size + 1}, &message, &err), KINO_FORMAT);
     CHECK_EQ(kino__fabric_read((kino_str){(char *)out, 39}, &message, &err), KINO_FORMAT);
-    CHECK_STR(err.message, "a datagram of 39 bytes is shorter than its header");
+    CHECK_STR(err.message, "datagram of 39 bytes is shorter than its header");
     CHECK_EQ(kino__fabric_read((kino_str){NULL, 0}, &message, &err), KINO_FORMAT);
     memset(out, 0xff, 8);
     CHECK_EQ(kino__fabric_read((kino_str){(char *)out, size}, &message, &err), KINO_FORMAT);
-    CHECK_STR(err.message, "a datagram says 18446744073709551615 bytes and has 4");
+    CHECK_STR(err.message, "datagram claims 18446744073709551615 bytes but has 4");
     size = kino__fabric_put_text(KINO__STR(""), out, sizeof out);
     memcpy(out + 8, "data", 4);
     REQUIRE_EQ(kino__fabric_read((kino_str){(char *)out, size}, &message, &err), KINO_OK);

@@ -263,7 +263,7 @@ static kino_status register_clock(kino_error *err)
     if (kino__cupti_now())
         return KINO_OK;
     return kino__fail(err, KINO_UNAVAILABLE,
-                      "CUPTI neither takes our clock nor tells its own (cuptiGetTimestamp)");
+                      "CUPTI neither accepts Kino's clock nor reports its own (cuptiGetTimestamp)");
 }
 
 /* Behind the subscription. */
@@ -338,7 +338,7 @@ static kino_status start(void *context, kino_error *err)
     kino__cupti_collect(true);
     memset(kino__cupti.counts, 0, sizeof kino__cupti.counts);
     if (!kino__cupti_collector_start())
-        return kino__fail(err, KINO_UNAVAILABLE, "cannot make a thread");
+        return kino__fail(err, KINO_UNAVAILABLE, "cannot start a thread");
     kino__cupti.is_running = true;
     set_pushing(true);
     __atomic_store_n(&kino__cupti.window_start, kino__cupti_now(), __ATOMIC_RELAXED);

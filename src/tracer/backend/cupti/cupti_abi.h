@@ -18,15 +18,15 @@
     X(INVALID_CONTEXT, 3, "")                                                                      \
     X(MAX_LIMIT_REACHED, 12, "")                                                                   \
     X(NOT_COMPATIBLE, 14, "")                                                                      \
-    X(NOT_INITIALIZED, 15, "CUDA's driver does not work here")                                     \
+    X(NOT_INITIALIZED, 15, "the CUDA driver does not work here")                                   \
     X(NOT_SUPPORTED, 27, "")                                                                       \
     X(VIRTUALIZED_DEVICE_NOT_SUPPORTED, 33, "this kind of virtual GPU cannot be profiled")         \
     X(INSUFFICIENT_PRIVILEGES, 35,                                                                 \
-      "only administrators may profile here: NVIDIA's driver option "                              \
-      "NVreg_RestrictProfilingToAdminUsers=0 changes that")                                        \
+      "profiling is restricted to administrators; set the NVIDIA driver option "                   \
+      "NVreg_RestrictProfilingToAdminUsers=0")                                                     \
     X(OLD_PROFILER_API_INITIALIZED, 36, "")                                                        \
     X(LEGACY_PROFILER_NOT_SUPPORTED, 38, "")                                                       \
-    X(MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, 39, "another profiler has CUPTI")                        \
+    X(MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, 39, "another profiler is using CUPTI")                   \
     X(VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES, 40,                                              \
       "the host of the virtual GPU does not allow profiling")                                      \
     X(UNKNOWN, 999, "")

@@ -65,7 +65,8 @@ static void on_call(void *user, int domain, uint32_t cbid, const void *data)
         kino__cupti_problem("cuptiUnsubscribe", result);
     result = kino__cupti.calls.cuptiFinalize();
     if (result != CUPTI_OK)
-        kino__cupti_problem("cuptiFinalize (CUPTI goes on costing time)", result);
+        kino__cupti_problem("cuptiFinalize (CUPTI remains attached and keeps its overhead)",
+                            result);
     __atomic_store_n(&self.state, DETACHED, __ATOMIC_RELEASE);
 }
 
@@ -86,9 +87,9 @@ static kino_status refuse(kino_error *err, int result, const char *name)
     if (!*name)
         kino__cupti_name_others(others, sizeof others);
     const char *who = *name ? name : others;
-    return kino__fail(
-        err, KINO_UNAVAILABLE, "another profiler has CUPTI, and only one can: %s (error %d)",
-        *who ? who : "it is not known which (a debugger of NVIDIA's counts as well)", result);
+    return kino__fail(err, KINO_UNAVAILABLE,
+                      "another profiler is using CUPTI, which allows only one: %s (error %d)",
+                      *who ? who : "unknown which one (an NVIDIA debugger counts, too)", result);
 }
 
 /* The new function also tells the name of who is there. */

@@ -27,8 +27,7 @@ enum { SHARED_RESERVED = 111, ATTRIBUTES_MAX = 16 };
 void kino__cuda_problem(const char *call, int result)
 {
     char text[128];
-    (void)snprintf(text, sizeof text, "%s failed: CUDA error %d (its answer is missing)", call,
-                   result);
+    (void)snprintf(text, sizeof text, "%s failed: CUDA error %d (no result)", call, result);
     kino__cupti.host->problem(kino__cupti.host, text);
 }
 

@@ -54,11 +54,12 @@ typedef struct kino__occupancy {
 } kino__occupancy;
 
 /* What one launch needs. */
-typedef struct kino__launch {
+typedef struct kino__cupti_launch {
     int32_t threads, registers, static_shared, dynamic_shared;
-} kino__launch;
+} kino__cupti_launch;
 
-kino__occupancy kino__cupti_occupancy(const kino__cuda_limits *limits, const kino__launch *launch);
+kino__occupancy kino__cupti_occupancy(const kino__cuda_limits *limits,
+                                      const kino__cupti_launch *launch);
 
 /* -- the instance */
 

@@ -83,8 +83,8 @@ static void *load_cupti(kino_error *err)
         library = load_by_name();
     if (!library)
         (void)kino__fail(err, KINO_UNAVAILABLE,
-                         "CUDA is here, but not its profiling library: libcupti.so is not found "
-                         "(it is part of the CUDA toolkit; KINO_CUPTI_LIBRARY can name it)");
+                         "CUDA is installed, but libcupti.so was not found: install CUPTI from the "
+                         "CUDA toolkit, or set KINO_CUPTI_LIBRARY to its path");
     return library;
 }
 
@@ -97,7 +97,7 @@ static kino_status find_cupti(void *library, kino_error *err)
 #undef WANTED
     const char *missing = kino__backend_find(library, list, COUNT_OF(list), &kino__cupti.calls);
     if (missing)
-        return kino__fail(err, KINO_FORMAT, "'%s' is no CUPTI: it has no %s", kino__cupti.library,
+        return kino__fail(err, KINO_FORMAT, "'%s' is not CUPTI: it has no %s", kino__cupti.library,
                           missing);
     return KINO_OK;
 }
@@ -109,7 +109,7 @@ static kino_status find_driver(kino_error *err)
 #undef WANTED
     void *library = dlopen(driver_name, RTLD_LAZY | RTLD_LOCAL);
     if (!library)
-        return kino__fail(err, KINO_NOT_FOUND, "CUDA's driver (%s) is not on this machine",
+        return kino__fail(err, KINO_NOT_FOUND, "the CUDA driver (%s) is not on this machine",
                           driver_name);
     const char *missing = kino__backend_find(library, list, COUNT_OF(list), &kino__cupti.cuda);
     if (missing)
@@ -127,9 +127,7 @@ static kino_status check_version(kino_error *err)
     bool is_dated = version >= CUPTI_VERSION_13_0 && version < CUPTI_VERSION_14_0;
     if (!is_counted && !is_dated)
         return kino__fail(err, KINO_FORMAT,
-                          "version %u of CUPTI is not one whose records are known "
-                          "(CUDA 11.0 to 13.x)",
-                          version);
+                          "unsupported CUPTI version %u (supported: CUDA 11.0 to 13.x)", version);
     kino__cupti.version = version;
     (void)snprintf(kino__cupti.version_text, sizeof kino__cupti.version_text, "%u", version);
     return KINO_OK;

@@ -45,7 +45,7 @@ static int32_t partitions(const kino__cuda_limits *d)
     return d->major == 6 && d->minor == 0 ? 2 : 4;
 }
 
-static int32_t limit_by_registers(const kino__cuda_limits *d, const kino__launch *launch,
+static int32_t limit_by_registers(const kino__cuda_limits *d, const kino__cupti_launch *launch,
                                   int32_t parts, int64_t *allocated)
 {
     int32_t per_thread_max = d->major <= 6 ? 255 : 256;
@@ -60,7 +60,7 @@ static int32_t limit_by_registers(const kino__cuda_limits *d, const kino__launch
     return at_most_int(d->registers_per_sm / parts / per_warp * parts / warps);
 }
 
-static int32_t limit_by_shared(const kino__cuda_limits *d, const kino__launch *launch,
+static int32_t limit_by_shared(const kino__cuda_limits *d, const kino__cupti_launch *launch,
                                int64_t *allocated)
 {
     int64_t used = (int64_t)launch->static_shared + d->shared_reserved + launch->dynamic_shared;
@@ -70,7 +70,7 @@ static int32_t limit_by_shared(const kino__cuda_limits *d, const kino__launch *l
     return *allocated ? at_most_int(d->shared_per_sm / *allocated) : INT_MAX;
 }
 
-static bool is_known(const kino__cuda_limits *d, const kino__launch *launch)
+static bool is_known(const kino__cuda_limits *d, const kino__cupti_launch *launch)
 {
     bool is_generation = d->major == 3 || (d->major >= 5 && d->major <= 12);
     return is_generation && d->threads_per_block > 0 && d->threads_per_sm > 0 &&
@@ -80,7 +80,7 @@ static bool is_known(const kino__cuda_limits *d, const kino__launch *launch)
            launch->dynamic_shared >= 0;
 }
 
-kino__occupancy kino__cupti_occupancy(const kino__cuda_limits *d, const kino__launch *launch)
+kino__occupancy kino__cupti_occupancy(const kino__cuda_limits *d, const kino__cupti_launch *launch)
 {
     kino__occupancy o = {0};
     if (!is_known(d, launch))

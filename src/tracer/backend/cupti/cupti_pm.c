@@ -124,13 +124,13 @@ static bool read_settings(const char *metrics, int64_t device)
     split_names(metrics);
     self.cuda = (uint32_t)device;
     if (kino__cupti.has_to_ask)
-        say("no counters: the program has not initialised CUDA yet");
+        say("no counters: the program has not initialized CUDA yet");
     else if (device < 0 || self.cuda >= kino__cupti.device_count)
-        say("no counters: no device of that number (KINO_CUPTI_PM_DEVICE)");
+        say("no counters: no such device (KINO_CUPTI_PM_DEVICE)");
     else if (!find_calls())
-        say("no counters: this CUPTI cannot sample them (CUDA 12.8 can)");
+        say("no counters: this CUPTI cannot sample them (requires CUDA 12.8)");
     else if (!kino__cupti.has_timestamps)
-        say("no counters: CUPTI does not take our clock");
+        say("no counters: CUPTI does not accept Kino's clock");
     else
         return self.count > 0;
     return false;
@@ -177,7 +177,7 @@ static bool make_config(void)
         !WORKS(cuptiProfilerHostGetNumOfPasses, &passes))
         return false;
     if (passes.count != 1)
-        say("no counters: the metrics do not fit into one pass: name fewer");
+        say("no counters: too many metrics for one pass; request fewer");
     return passes.count == 1;
 }
 

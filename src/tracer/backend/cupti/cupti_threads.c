@@ -55,9 +55,8 @@ static uint32_t find(uint32_t number)
 
 uint32_t kino__cupti_thread_of(uint32_t number)
 {
-    static const char lost[] =
-        "CUPTI does not tell the system's numbers of threads: some calls are "
-        "on rows of threads that do not exist";
+    static const char lost[] = "CUPTI does not report system thread IDs: some calls are shown on "
+                               "threads that do not exist";
     uint32_t tid = number > TID_LIMIT ? find(number) : number;
     if (tid)
         return tid;

@@ -166,7 +166,7 @@ static void build_shape(kino__cupti_args *args, const uint64_t *w)
     int32_t threads = threads64 > INT_MAX ? INT_MAX : (int32_t)threads64;
     float grid = (float)(int32_t)w[4] * (float)(int32_t)w[5] * (float)(int32_t)w[6];
     float blocks = limits->sm_count ? grid / (float)limits->sm_count : 0;
-    kino__launch launch = {threads, (int32_t)w[1], (int32_t)w[2], (int32_t)w[3]};
+    kino__cupti_launch launch = {threads, (int32_t)w[1], (int32_t)w[2], (int32_t)w[3]};
     kino__occupancy o = kino__cupti_occupancy(limits, &launch);
     kino__cupti_arg_uint(args, KINO__CUPTI_KEY_REGISTERS, w[1]);
     kino__cupti_arg_int(args, KINO__CUPTI_KEY_SHARED, (int64_t)(int32_t)w[2] + (int32_t)w[3]);

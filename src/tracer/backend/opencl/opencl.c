@@ -133,7 +133,7 @@ static kino_status start(void *context, kino_error *err)
     self.is_recording = kino__opencl_start_collector();
     if (self.is_recording)
         return KINO_OK;
-    (void)snprintf(err->message, sizeof err->message, "cannot make a thread");
+    (void)snprintf(err->message, sizeof err->message, "cannot start a thread");
     return KINO_UNAVAILABLE;
 }
 
@@ -205,7 +205,7 @@ kino_status kino_opencl_enable(kino_error *err)
     if (err) {
         err->code = KINO_UNAVAILABLE;
         (void)snprintf(err->message, sizeof err->message,
-                       "cannot add the layer of OpenCL: its file is not known");
+                       "cannot add the OpenCL layer: its file is unknown");
     }
     return KINO_UNAVAILABLE;
 }
@@ -215,7 +215,7 @@ const kino_device_backend *kino_device_plugin_v1(const kino_device_host *host, k
 {
     (void)host;
     (void)snprintf(err->message, sizeof err->message,
-                   "OpenCL is seen through its loader only: put this path into OPENCL_LAYERS "
+                   "OpenCL can be traced only through its loader: set OPENCL_LAYERS to this path "
                    "instead of KINO_PLUGINS");
     return NULL;
 }

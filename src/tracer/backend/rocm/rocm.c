@@ -88,7 +88,7 @@ static kino_status probe(void *context, kino_error *err)
 {
     (void)context;
     if (kino__rocm.is_over)
-        return kino__fail(err, KINO_UNAVAILABLE, "rocprofiler has ended in this process");
+        return kino__fail(err, KINO_UNAVAILABLE, "rocprofiler has been finalized in this process");
     KINO_TRY(kino__rocm_enter(err));
     if (kino__rocm.device_count == 0 &&
         !CHECK(query_available_agents,
@@ -133,8 +133,9 @@ static kino_status prepare(void *context, const kino_device_request *request, ki
 {
     (void)context;
     if (kino__rocm.is_over)
-        return kino__fail(err, KINO_UNAVAILABLE,
-                          "rocprofiler has ended in this process, or it was made by fork()");
+        return kino__fail(
+            err, KINO_UNAVAILABLE,
+            "rocprofiler has been finalized in this process, or the process was created by fork()");
     if (!kino__rocm.launches)
         kino__rocm.launches = kino__backend_map(KINO__ROCM_LAUNCHES * sizeof *kino__rocm.launches);
     if (!kino__rocm.launches)
@@ -223,7 +224,7 @@ static void tell_problems(rocp_status flushed)
         host->problem(host, text.message);
     if (odd) {
         (void)kino__fail(&text, KINO_FORMAT,
-                         "%llu records of rocprofiler-sdk %s have a form that is not known",
+                         "%llu records of rocprofiler-sdk %s have an unknown format",
                          (unsigned long long)odd, kino__rocm.version);
         host->problem(host, text.message);
     }
@@ -239,8 +240,8 @@ static void tell_of_hip(void)
     if (__atomic_load_n(&kino__rocm.has_calls, __ATOMIC_RELAXED))
         tell_hip_versions(hip);
     else if (kino__rocm.is_late)
-        host->problem(host, "no call of HIP was seen; if there were any, ROCm was in use before "
-                            "the recording was prepared: use 'kino record'");
+        host->problem(host, "no HIP calls were recorded; if there were any, ROCm was initialized "
+                            "before the recording was prepared: use 'kino record'");
     (void)dlclose(hip);
 }
 

@@ -47,7 +47,7 @@ static bool find_functions(kino_error *err)
     const char *missing =
         kino__backend_find(kino__rocm.library, list, sizeof list / sizeof *list, &kino__rocm.call);
     if (missing)
-        (void)kino__fail(err, KINO_UNAVAILABLE, "this rocprofiler-sdk is not known: it has no %s",
+        (void)kino__fail(err, KINO_UNAVAILABLE, "unsupported rocprofiler-sdk: it has no %s",
                          missing);
     return !missing;
 }
@@ -78,8 +78,8 @@ static bool check_version(kino_error *err)
     if (kino__rocm.major == ROCP_MAJOR)
         return true;
     (void)kino__fail(err, KINO_UNAVAILABLE,
-                     "rocprofiler-sdk %s is not known: versions %d.x (ROCm 7) are",
-                     kino__rocm.version, ROCP_MAJOR);
+                     "unsupported rocprofiler-sdk %s (supported: %d.x, ROCm 7)", kino__rocm.version,
+                     ROCP_MAJOR);
     return false;
 }
 
@@ -96,7 +96,7 @@ static bool check_kind(name_of_kind ask, uint32_t kind, const char *wanted, uint
         return true;
     }
     (void)kino__fail(err, KINO_UNAVAILABLE,
-                     "rocprofiler-sdk %s is not known: the number of %s means %s there",
+                     "unsupported rocprofiler-sdk %s: the value of %s means %s there",
                      kino__rocm.version, wanted, name ? name : "nothing");
     return false;
 }
@@ -151,7 +151,7 @@ static void note_problem(const char *what, const kino_error *reason)
     kino__rocm.problem[size] = '\0';
 }
 
-static const char other_kind[] = "this rocprofiler-sdk has another number for it";
+static const char other_kind[] = "this rocprofiler-sdk uses another value for it";
 
 /* A service of one kind, if its number means what we think. */
 static bool trace_callbacks(rocp_id context, uint32_t kind, const int32_t *operations, size_t count,
@@ -180,12 +180,12 @@ static void trace_calls(rocp_id context)
     size_t count = kino__rocm_operations(operations, OPERATIONS_MAX);
     if (count == 0) {
         (void)kino__fail(&reason, KINO_UNAVAILABLE, "rocprofiler does not name the functions");
-        note_problem("calls of HIP", &reason);
+        note_problem("HIP calls", &reason);
     } else if (!CHECK(configure_callback_tracing_service,
                       (context, ROCP_CALLBACK_HIP_RUNTIME_API, operations, count,
                        kino__rocm_on_call, NULL),
                       &reason)) {
-        note_problem("calls of HIP", &reason);
+        note_problem("HIP calls", &reason);
     }
     if (!trace_callbacks(context, ROCP_CALLBACK_MARKER_CORE_API, NULL, 0, kino__rocm_on_marker,
                          &reason))
@@ -209,7 +209,7 @@ static void trace_work(rocp_id context)
                 kino__rocm_on_records, NULL, &kino__rocm.buffer),
                &reason)) {
         kino__rocm.buffer.handle = 0;
-        note_problem("work of devices", &reason);
+        note_problem("device work", &reason);
         return;
     }
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -218,7 +218,7 @@ static void trace_work(rocp_id context)
     const int32_t enqueue = ROCP_DISPATCH_ENQUEUE;
     if (!trace_callbacks(context, ROCP_CALLBACK_KERNEL_DISPATCH, &enqueue, 1, kino__rocm_on_enqueue,
                          &reason))
-        note_problem("count of kernels under way", &reason);
+        note_problem("count of running kernels", &reason);
 }
 
 static void trace_names(void)
@@ -229,7 +229,7 @@ static void trace_names(void)
         !CHECK(configure_callback_tracing_service,
                (*context, ROCP_CALLBACK_CODE_OBJECT, NULL, 0, kino__rocm_on_code, NULL), &reason) ||
         !CHECK(start_context, (*context), &reason))
-        note_problem("names of kernels", &reason);
+        note_problem("kernel names", &reason);
 }
 
 /* A session that runs takes the backend in; on a thread of its own, because rocprofiler holds its
@@ -312,8 +312,8 @@ static kino_status fail_locked(kino_error *err)
     char name[128];
     bool is_known = kino__rocm_other(name, sizeof name);
     return kino__fail(err, KINO_UNAVAILABLE,
-                      "rocprofiler was set up before kino could join%s%s; use 'kino record', or "
-                      "prepare the recording before the first use of ROCm",
+                      "rocprofiler was initialized before kino could register%s%s; use 'kino "
+                      "record', or prepare the recording before the first use of ROCm",
                       is_known ? ", by " : "", is_known ? name : "");
 }
 
@@ -333,7 +333,7 @@ static kino_status enter_rocprofiler(kino_error *err)
     if (!CHECK(is_initialized, (&state), err))
         return err->code;
     if (state < 0)
-        return kino__fail(err, KINO_NOT_FOUND, "rocprofiler is being set up");
+        return kino__fail(err, KINO_NOT_FOUND, "rocprofiler is being initialized");
     if (state > 0)
         return fail_locked(err);
     self.is_forced = true;
@@ -344,7 +344,7 @@ static kino_status enter_rocprofiler(kino_error *err)
     if (!kino__rocm_check("force_configure", status, err))
         return err->code;
     if (!__atomic_load_n(&self.is_called, __ATOMIC_ACQUIRE))
-        return kino__fail(err, KINO_UNAVAILABLE, "rocprofiler has not taken kino as a tool");
+        return kino__fail(err, KINO_UNAVAILABLE, "rocprofiler did not accept kino as a tool");
     return KINO_OK;
 }
 
@@ -355,7 +355,7 @@ kino_status kino__rocm_enter(kino_error *err)
     if (__atomic_load_n(&self.is_ready, __ATOMIC_ACQUIRE)) /* initialize */
         return KINO_OK;
     if (!__atomic_load_n(&self.is_called, __ATOMIC_ACQUIRE)) /* there will be another look */
-        return kino__fail(err, KINO_NOT_FOUND, "rocprofiler is setting its tools up");
+        return kino__fail(err, KINO_NOT_FOUND, "rocprofiler is initializing its tools");
     *err = self.failure;
     return err->code;
 }

@@ -36,8 +36,8 @@ static const struct {
     {KINO_DEVICE_MEMCPY, PTI_COPY, "copies"},
     {KINO_DEVICE_MEMCPY, PTI_COPY_P2P, "copies between devices"},
     {KINO_DEVICE_MEMSET, PTI_FILL, "fills"},
-    {KINO_DEVICE_XPU_RUNTIME, PTI_RUNTIME_API, "calls of the runtime"},
-    {KINO_DEVICE_XPU_DRIVER, PTI_DRIVER_API, "calls of the driver"},
+    {KINO_DEVICE_XPU_RUNTIME, PTI_RUNTIME_API, "runtime calls"},
+    {KINO_DEVICE_XPU_DRIVER, PTI_DRIVER_API, "driver calls"},
     {KINO_DEVICE_XPU_SYNC, PTI_SYNCHRONIZATION, "synchronization"},
     {KINO_DEVICE_OVERHEAD, PTI_OVERHEAD, "overhead"},
     {KINO_DEVICE_COLLECTIVE, PTI_COMMUNICATION, "collectives"},
@@ -69,7 +69,7 @@ static bool find_functions(void *library, kino_error *err)
     const char *missing =
         kino__backend_find(library, list, sizeof list / sizeof *list, &kino__xpu.pti);
     if (missing)
-        (void)kino__fail(err, KINO_UNAVAILABLE, "this PTI is not known: it has no %s", missing);
+        (void)kino__fail(err, KINO_UNAVAILABLE, "unsupported PTI: it has no %s", missing);
     return !missing;
 }
 
@@ -81,7 +81,7 @@ static bool check_version(kino_error *err)
     if (text && sscanf(text, "%u.%u", &major, &minor) == 2 && /* NOLINT(cert-err34-c): digits */
         major <= PTI_MAJOR_MAX && (major > 0 || minor >= PTI_MINOR_MIN))
         return true;
-    (void)kino__fail(err, KINO_UNAVAILABLE, "PTI %s is not known: versions 0.%d to %d.x are",
+    (void)kino__fail(err, KINO_UNAVAILABLE, "unsupported PTI %s (supported: 0.%d to %d.x)",
                      kino__xpu.version[0] ? kino__xpu.version : "without a version", PTI_MINOR_MIN,
                      PTI_MAJOR_MAX);
     return false;
@@ -178,7 +178,8 @@ static kino_status prepare(void *context, const kino_device_request *request, ki
     const kino_device_host *host = kino__xpu.host;
     kino_error reason;
     if (self.is_over)
-        return kino__fail(err, KINO_UNAVAILABLE, "this process was made by fork(), or is exiting");
+        return kino__fail(err, KINO_UNAVAILABLE,
+                          "this process was created by fork() or is exiting");
     if (!kino__xpu_buffers_make())
         return kino__fail_nomem(err);
     kino__xpu.kinds = request->kinds;
@@ -210,7 +211,7 @@ static void choose_calls(void)
         kino__xpu_wants(KINO_DEVICE_XPU_RUNTIME) &&
         CHECK(ptiViewEnableRuntimeApiClass, (1, PTI_CLASS_GPU_OPERATION, PTI_GROUP_ALL), &reason);
     if (kino__xpu_wants(KINO_DEVICE_XPU_RUNTIME) && !kino__xpu.knows_launches)
-        tell("choice of calls", &reason);
+        tell("selection of calls", &reason);
 }
 
 /* What goes wrong here is told at the end, when it is tried again. */
@@ -252,7 +253,7 @@ static kino_status start(void *context, kino_error *err)
             choose_calls();
     }
     if (count == 0)
-        return kino__fail(err, KINO_UNAVAILABLE, "PTI gives none of its views");
+        return kino__fail(err, KINO_UNAVAILABLE, "PTI provides none of its views");
     if (!self.has_exit)
         self.has_exit = atexit(at_exit) == 0;
     pthread_mutex_lock(&self.lock);
@@ -394,7 +395,7 @@ static bool is_loaded(void)
 const kino_device_backend *kino__xpu_entry(const kino_device_host *host, kino_error *err)
 {
     if (!self.library && !secure_getenv(VARIABLE) && !is_loaded() && !has_card()) {
-        (void)kino__fail(err, KINO_NOT_FOUND, "there is no GPU of Intel's here");
+        (void)kino__fail(err, KINO_NOT_FOUND, "no Intel GPU found");
         return NULL;
     }
     if (!open_library(err))

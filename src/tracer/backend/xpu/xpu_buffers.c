@@ -276,15 +276,14 @@ void kino__xpu_buffers_end(char *problem, size_t size)
     pthread_mutex_lock(&decoder.lock);
     kino__follow_finish(&decoder.rows, kino__xpu.host);
     if (decoder.odd)
-        (void)snprintf(problem, size, "%llu records of PTI %s have a form that is not known",
+        (void)snprintf(problem, size, "%llu records of PTI %s have an unknown format",
                        (unsigned long long)decoder.odd, kino__xpu.version);
     __atomic_store_n(&decoder.pending, 0, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&decoder.lock);
     pthread_mutex_lock(&self.lock);
     if (self.was_empty_handed && !problem[0])
         (void)snprintf(problem, size,
-                       "PTI wanted more than %d buffers at a time: records are "
-                       "missing",
+                       "PTI requested more than %d buffers at a time: records are missing",
                        BUFFERS_ALL);
     pthread_mutex_unlock(&self.lock);
 }
