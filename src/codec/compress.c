@@ -41,7 +41,7 @@ static kino_status pack_close(kino__sink *sink, bool commit, kino_error *err)
     kino__pack_sink *self = (kino__pack_sink *)sink;
     kino_status st = KINO_OK;
     if (commit && self->has_failed)
-        st = kino__fail(err, KINO_IO, "cannot finish compressed output: writing failed before");
+        st = kino__fail(err, KINO_IO, "cannot finish compressed output: an earlier write failed");
     else if (commit)
         st = self->feed(self, (kino_str){"", 0}, true, err);
     kino_status closed =

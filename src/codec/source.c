@@ -1,15 +1,24 @@
 /* source.c - choosing and driving a decompressor. */
 #include "codec/source.h"
 
+#include <string.h>
+
 #include "base/error.h"
 #include "base/str.h"
 #include "codec/source_internal.h"
+
+/* A zstd frame that decoders skip: pzstd and others begin with one. */
+static bool is_skippable_frame(kino_str bytes)
+{
+    return bytes.size >= 4 && ((unsigned char)bytes.data[0] & 0xf0) == 0x50 &&
+           memcmp(bytes.data + 1, "\x2a\x4d\x18", 3) == 0;
+}
 
 kino__compression kino__compression_detect(kino_str bytes)
 {
     if (kino__str_starts_with(bytes, KINO__STR("\x1f\x8b")))
         return KINO__COMPRESSION_GZIP;
-    if (kino__str_starts_with(bytes, KINO__STR("\x28\xb5\x2f\xfd")))
+    if (kino__str_starts_with(bytes, KINO__STR("\x28\xb5\x2f\xfd")) || is_skippable_frame(bytes))
         return KINO__COMPRESSION_ZSTD;
     return KINO__COMPRESSION_NONE;
 }

@@ -4,6 +4,8 @@
 
 #include "codec/source_internal.h"
 
+enum { WINDOW_LOG_MAX = sizeof(void *) == 8 ? 31 : 30 };
+
 typedef struct zstd_source {
     kino__source base;
     ZSTD_DStream *stream;
@@ -59,6 +61,8 @@ kino__source *kino__zstd_source_new(kino_str bytes)
         return NULL;
     self->base = (kino__source){&zstd_class, bytes};
     self->stream = ZSTD_createDStream();
+    if (self->stream) /* what --long=31 wrote; pages of the window that stay empty cost nothing */
+        (void)ZSTD_DCtx_setParameter(self->stream, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
     /* The last byte comes later: a frame that is there as a whole would be decoded in one go, and
      * give nothing if it is damaged. */
     self->in = (ZSTD_inBuffer){bytes.data, bytes.size ? bytes.size - 1 : 0, 0};
