@@ -1,5 +1,5 @@
-/* name_rule.h - how the tables of names (kernel_types.def, host_names.def, launches.def) compare.
- * */
+/* name_rule.h - how the tables of names compare (communication.def, kernel_types.def,
+ * host_names.def, launches.def). */
 #ifndef KINO__NAMES_NAME_RULE_H
 #define KINO__NAMES_NAME_RULE_H
 
