@@ -70,12 +70,19 @@ KINO_API const char *kino_result_name(const kino_result *result);
 KINO_API size_t kino_result_table_count(const kino_result *result);
 KINO_API const char *kino_result_table_name(const kino_result *result, size_t table);
 KINO_API size_t kino_result_row_count(const kino_result *result, size_t table);
+/* Its n-th note (why a value is missing, what was left out), NULL at the end. */
+KINO_API const char *kino_result_note(const kino_result *result, size_t index);
+/* The name and value of its n-th parameter; false at the end. Owned by the result. */
+KINO_API bool kino_result_param(const kino_result *result, size_t index, const char **name,
+                                kino_cell *value);
+/* What its times count from: ns since 1970, KINO_NO_TIME: unknown. */
+KINO_API int64_t kino_result_origin(const kino_result *result);
 /* A new stream over one table; the result must outlive it. */
 KINO_API KINO_NODISCARD kino_status kino_result_rows(const kino_result *result, size_t table,
                                                      kino_rows **out, kino_error *err);
 KINO_API void kino_result_free(kino_result *result);
 
-/* A table that somebody else than the engine has filled. */
+/* A table that was not filled by the engine. */
 typedef struct kino_table_data {
     uint32_t size; /* KINO_TABLE_DATA_INIT */
     uint32_t column_count;

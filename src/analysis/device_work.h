@@ -27,13 +27,6 @@ typedef struct kino__keyed {
 /* By key, stable; linear in count. False when memory is out. */
 KINO_NODISCARD bool kino__keyed_sort(kino__keyed *items, size_t count);
 
-/* a - b; stays at the limits. */
-static inline int64_t kino__difference(int64_t a, int64_t b)
-{
-    int64_t out;
-    return __builtin_sub_overflow(a, b, &out) ? (a < 0 ? INT64_MIN + 1 : INT64_MAX) : out;
-}
-
 /* Times of a frame as ns; stays at the limits. */
 static inline int64_t kino__frame_ns(const kino__frame *f, int64_t units)
 {

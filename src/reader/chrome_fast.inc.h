@@ -342,7 +342,9 @@ static const char *match_event(const scan_keys *keys, const kino__layout *layout
         }
         case KINO__OP_ARGS:
             e->args = p;
-            p = scan_args(keys, p, end, &e->scan) && !e->scan.is_suspect ? e->scan.end : NULL;
+            p = p < end && *p == '{' && scan_args(keys, p, end, &e->scan) && !e->scan.is_suspect
+                    ? e->scan.end
+                    : NULL;
             break;
         case KINO__OP_ID:
             p = read_id(p, &e->bind);

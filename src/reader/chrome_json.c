@@ -40,10 +40,10 @@ kino_status kino__chrome_check_head(kino__chrome_head head, bool is_json, kino_e
     if (head == KINO__HEAD_FAILED)
         return kino__fail_nomem(err);
     if (!is_json)
-        return kino__fail_at(err, KINO_FORMAT, 0, "it is not JSON");
+        return kino__fail_at(err, KINO_FORMAT, 0, "not JSON");
     if (head == KINO__HEAD_END)
-        return kino__fail(err, KINO_FORMAT, "it is JSON, but has no traceEvents");
-    return kino__fail(err, KINO_FORMAT, "it ends before its traceEvents begin");
+        return kino__fail(err, KINO_FORMAT, "JSON without traceEvents");
+    return kino__fail(err, KINO_FORMAT, "unexpected end of file before traceEvents");
 }
 
 /* Text in which the first thing is a bracket may be ours. */
@@ -79,7 +79,7 @@ static kino_status load(const char *path, kino__file *file, const kino__load_con
         KINO_TRY(kino__chrome_load_packed(file, context, trace, err));
     }
     if (trace->event_count == 0 && trace->is_array && kino__ledger_skipped(&trace->ledger))
-        return kino__fail(err, KINO_FORMAT, "it is a JSON list, but not of trace events");
+        return kino__fail(err, KINO_FORMAT, "JSON array, but not of trace events");
     return kino__chrome_describe(trace, err);
 }
 

@@ -71,12 +71,23 @@ static bool joins_track(const kino__layout *layout)
     return false;
 }
 
+/* Half a span with a length: the slow parser leaves that out. */
+static bool is_half_with_length(const kino__layout *layout)
+{
+    bool has_length = false;
+    for (uint32_t i = 0; i < layout->step_count; i++)
+        has_length |= layout->steps[i].op == KINO__OP_DUR;
+    return has_length && (layout->phase == 'B' || layout->phase == 'E');
+}
+
 void kino__chrome_add_layout(kino__chrome_worker *w, kino__layout *layout)
 {
     static const uint32_t span[] = {KINO__OP_NAME, KINO__OP_PID,  KINO__OP_TID, KINO__OP_TS,
                                     KINO__OP_DUR,  KINO__OP_ARGS, KINO__OP_END};
     static const uint32_t flow[] = {KINO__OP_ID, KINO__OP_PID,  KINO__OP_TID,
                                     KINO__OP_TS, KINO__OP_NAME, KINO__OP_END};
+    if (is_half_with_length(layout))
+        return;
     for (uint32_t i = 0; i < w->layout_count; i++)
         if (same_layout(&w->layouts[i], layout))
             return;

@@ -37,7 +37,9 @@ typedef struct feeder {
     uint64_t offset;       /* text made so far */
     uint64_t next_restart; /* where the next restart point is due */
     uint64_t reported;
+    uint64_t size, most; /* of the file; of the text that it may have */
     bool is_damaged;
+    bool is_beyond; /* it has more: nothing was read of that */
     /* the queue; all guarded by lock */
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -58,6 +60,10 @@ static bool fill(feeder *f, block *b)
     b->size = kino__source_read(f->source, b->memory + ROOM_BYTES, BLOCK_BYTES, &f->is_damaged);
     memset(b->memory + ROOM_BYTES + b->size, 0, KINO__CHROME_PAD);
     f->offset += b->size;
+    if (f->offset > f->most) {
+        f->is_beyond = true;
+        return false;
+    }
     uint64_t consumed = kino__source_consumed(f->source);
     bool go_on = kino__progress_add(f->progress, consumed - f->reported);
     f->reported = consumed;
@@ -133,7 +139,10 @@ static void feeder_deinit(feeder *f)
 static kino_status feeder_init(feeder *f, kino__packed_text *text, kino_str bytes,
                                const kino__load_context *context, kino_error *err)
 {
-    *f = (feeder){.text = text, .progress = context->progress};
+    *f = (feeder){.text = text,
+                  .progress = context->progress,
+                  .size = bytes.size,
+                  .most = kino__load_most(context, bytes.size, KINO__TEXT_RATIO)};
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->changed, NULL);
     for (int i = 0; i < BLOCKS; i++) {
@@ -250,6 +259,11 @@ static kino_status give_up_event(window *win, size_t *at, kino_error *err)
     }
 }
 
+static kino_status fail_beyond(const feeder *f, kino_error *err)
+{
+    return kino__fail_expansion(f->size, f->most, err);
+}
+
 /* Parses all events. */
 static kino_status read_events(window *win, kino__chrome_parse parse, size_t *at,
                                kino__chrome_stop *reason, kino_error *err)
@@ -261,6 +275,8 @@ static kino_status read_events(window *win, kino__chrome_parse parse, size_t *at
             return kino__fail_nomem(err);
         if (kino__progress_is_cancelled(win->feeder->progress))
             return kino__fail(err, KINO_CANCELLED, "interrupted");
+        if (w->is_whole && win->feeder->is_beyond)
+            return fail_beyond(win->feeder, err);
         if (*reason == KINO__STOP_ARRAY_END || w->is_whole)
             return KINO_OK;
         if (w->size - *at > EVENT_MAX) {
@@ -360,7 +376,10 @@ kino_status kino__chrome_load_packed(kino__file *file, const kino__load_context 
         worker->retry_budget = KINO__CHROME_RETRY_BYTES;
         window win = {.feeder = &f, .worker = worker};
         st = load_stream(&win, context, trace, err);
-        drain(&f);
+        if (st == KINO_OK)
+            drain(&f);
+        if (st == KINO_OK && f.is_beyond)
+            st = fail_beyond(&f, err);
         kino__buffer_deinit(&win.spill);
         text->text.size = trace->text_bytes = f.offset;
         if (f.is_damaged)

@@ -365,6 +365,15 @@ static void read_category(kino__chrome_worker *w, const slow_event *e, kino__rec
         *is_odd = true;
 }
 
+/* Is its text valid JSON? What was understood of half a span that is not so is written back, not
+ * its text: a reader of that might understand something else, and pair it with another half. */
+static bool is_sound(const kino__chrome_worker *w, const slow_event *e)
+{
+    kino__ledger found = {0};
+    kino_str text = {e->start, (size_t)(e->end - e->start)};
+    return kino__chrome_check_value(text, kino__chrome_offset(w, e->start), &found);
+}
+
 /* Enters a sound event. False when memory is out; an event that cannot be used is counted and
  * left. */
 static bool keep(kino__chrome_worker *w, slow_event *e)
@@ -398,6 +407,10 @@ static bool keep(kino__chrome_worker *w, slow_event *e)
                          kino__chrome_offset(w, e->values[DUR].text));
         is_odd = true;
     }
+    if (r.dur != KINO_NO_TIME && (r.phase == 'B' || r.phase == 'E')) {
+        r.dur = KINO_NO_TIME; /* half a span has no length; the text keeps it */
+        is_odd = true;
+    }
     w->string_position = kino__chrome_offset(w, e->start) * 8;
     read_name(w, e, &r, &is_odd);
     read_category(w, e, &r, &is_odd);
@@ -407,8 +420,9 @@ static bool keep(kino__chrome_worker *w, slow_event *e)
     read_marks(e, &r, &is_odd);
     read_args(w, e, &r, &is_odd);
     r.track = kino__chrome_track(w, pid, tid, kino__chrome_offset(w, e->start));
+    bool is_half = r.phase == 'B' || r.phase == 'E';
     e->is_odd = is_odd;
-    if (is_odd || r.phase == 'E') {
+    if ((is_odd || r.phase == 'E') && (!is_half || is_sound(w, e))) {
         r.flags |= KINO__FLAG_ODD;
         kino__chrome_add_odd(w, KINO__ODD_TEXT, kino__chrome_offset(w, e->start),
                              (uint64_t)(e->end - e->start));
@@ -419,7 +433,7 @@ static bool keep(kino__chrome_worker *w, slow_event *e)
     e->is_kept = true;
     if (r.phase != 'M' && r.ts < w->part->min_ts)
         w->part->min_ts = r.ts;
-    if (r.phase == 'B' || r.phase == 'E')
+    if (is_half)
         w->part->has_pairs = true;
     return true;
 }

@@ -259,13 +259,24 @@ static kino_status check_head(kino_str bytes, kino_error *err)
     case KINO__HEAD_FINE:
         return KINO_OK;
     case KINO__HEAD_NEWER:
-        return kino__fail_at(err, KINO_FORMAT, 8,
-                             "a .kino file of a version that this program does not know");
+        return kino__fail_at(err, KINO_FORMAT, 8, "unsupported version of the .kino format");
     case KINO__HEAD_DAMAGED:
-        return kino__fail_at(err, KINO_FORMAT, 0, "the head of the .kino file is damaged");
+        return kino__fail_at(err, KINO_FORMAT, 0, "the header of the .kino file is damaged");
     default:
-        return kino__fail(err, KINO_FORMAT, "a compressed .kino file: decompress it first");
+        return kino__fail(err, KINO_FORMAT, "compressed .kino file: decompress it first");
     }
+}
+
+/* Columns of equal or evenly spaced values take a few bytes in the file, and all of theirs in
+ * memory. */
+static kino_status check_counts(const kino__kino_file *f, const kino__load_context *context,
+                                kino_error *err)
+{
+    enum { ROW_BYTES = 44, STRING_BYTES = 32, NUMBER_BYTES = 4 };
+    uint64_t bytes = f->row_count * ROW_BYTES + f->string_count * STRING_BYTES +
+                     f->track_count * sizeof(kino__track) + f->number_count * NUMBER_BYTES;
+    uint64_t most = kino__load_most(context, f->file.size, KINO__COLUMN_RATIO);
+    return bytes <= most ? KINO_OK : kino__fail_expansion(f->file.size, most, err);
 }
 
 static kino_status load(const char *path, kino__file *file, const kino__load_context *context,
@@ -292,6 +303,7 @@ static kino_status load(const char *path, kino__file *file, const kino__load_con
     KINO_TRY(kino__kino_read_head(f, trace, err));
     if (state == KINO__INDEX_REBUILT)
         kino__ledger_add(&trace->ledger, KINO__DAMAGE_BAD_INDEX, end);
+    KINO_TRY(check_counts(f, context, err));
     KINO_TRY(find_row_groups(f, trace, err));
     KINO_TRY(find_arg_groups(f, trace, err));
     KINO_TRY(kino__kino_read_odd(f, trace, err));
@@ -306,7 +318,7 @@ static int sniff(kino_str head)
 
 const kino__reader_def kino__reader_kino = {
     .name = "kino",
-    .help = "Kino's own file",
+    .help = "Kino's own format",
     .sniff = sniff,
     .load = load,
 };

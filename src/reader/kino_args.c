@@ -581,7 +581,7 @@ kino_str kino__kino_read_text(const kino__text *text, void *state, uint64_t offs
 typedef struct visit {
     const kino__kino_file *f;
     const kino__trace *trace;
-    const uint32_t *row_of_number;
+    uint32_t *row_of_number; /* NULL until the argument is found */
     kino_str key;
     bool (*call)(void *context, uint32_t row, const kino__arg_value *value);
     void *context;
@@ -648,6 +648,18 @@ static bool visit_value(visit *v, const group *g, const slot *s, uint32_t at, ui
     return value.text.size == 0 || v->call(v->context, row, &value);
 }
 
+static bool number_rows(visit *v)
+{
+    const kino__trace *trace = v->trace;
+    v->row_of_number = malloc(((size_t)v->f->number_count + 1) * sizeof *v->row_of_number);
+    if (!v->row_of_number)
+        return false;
+    memset(v->row_of_number, 0xff, (size_t)v->f->number_count * sizeof *v->row_of_number);
+    for (uint32_t row = 0; row < trace->event_count; row++)
+        v->row_of_number[trace->number[row]] = row;
+    return true;
+}
+
 static bool visit_event(visit *v, const group *g, uint32_t event, const int32_t *slot_of,
                         uint32_t *positions)
 {
@@ -661,8 +673,12 @@ static bool visit_event(visit *v, const group *g, uint32_t event, const int32_t 
             at = here;
         }
     }
+    if (!found)
+        return true;
+    if (!v->row_of_number && !number_rows(v))
+        return false;
     uint32_t row = v->row_of_number[g->number * v->f->arg_group_size + event];
-    return !found || row == KINO_NO_ROW || visit_value(v, g, found, at, row, is_whole(g, number));
+    return row == KINO_NO_ROW || visit_value(v, g, found, at, row, is_whole(g, number));
 }
 
 static bool visit_group(visit *v, group *g)
@@ -684,18 +700,7 @@ bool kino__kino_visit_arg(kino__column_source *source, const kino__trace *trace,
 {
     const kino__kino_file *f =
         (const kino__kino_file *)(void *)((char *)source - offsetof(kino__kino_file, source));
-    uint32_t *row_of_number = malloc(((size_t)f->number_count + 1) * sizeof *row_of_number);
-    if (!row_of_number)
-        return false;
-    memset(row_of_number, 0xff, (size_t)f->number_count * sizeof *row_of_number);
-    for (uint32_t row = 0; row < trace->event_count; row++)
-        row_of_number[trace->number[row]] = row;
-    visit v = {.f = f,
-               .trace = trace,
-               .row_of_number = row_of_number,
-               .key = key,
-               .call = call,
-               .context = context};
+    visit v = {.f = f, .trace = trace, .key = key, .call = call, .context = context};
     bool ok = true;
     for (uint32_t i = 0; ok && i < f->arg_groups.count; i++) {
         if (!f->arg_groups.items[i].description)
@@ -706,6 +711,6 @@ bool kino__kino_visit_arg(kino__column_source *source, const kino__trace *trace,
     }
     kino__unpacker_deinit(&v.unpacker);
     kino__buffer_deinit(&v.scratch);
-    free(row_of_number);
+    free(v.row_of_number);
     return ok;
 }

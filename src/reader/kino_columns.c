@@ -31,7 +31,7 @@ static const column_info infos[] = {
     COLUMN(BIND, bind, KINO__BIND_NONE),
     COLUMN(EXTERNAL, external, KINO__BIND_NONE),
 #undef COLUMN
-    {KINO__COLUMN_PLACE, (kino__kino_tag)0, sizeof(uint64_t), 0, offsetof(kino__trace, place)},
+    {KINO__COLUMN_PLACE, (kino__kino_tag)0, 0, 0, offsetof(kino__trace, has_args)}, /* bits */
 };
 enum { COLUMN_COUNT = sizeof infos / sizeof *infos };
 
@@ -42,7 +42,8 @@ static void **column_of(kino__trace *trace, const column_info *info)
 
 static size_t column_size(const kino__trace *trace, const column_info *info)
 {
-    return ((size_t)trace->event_count + 1) * info->width;
+    return info->width ? ((size_t)trace->event_count + 1) * info->width
+                       : ((size_t)trace->event_count / 64 + 1) * sizeof *trace->has_args;
 }
 
 /* -- decoding */
@@ -167,7 +168,7 @@ static bool make_places(job *j, kino__pool *pool)
     kino__pool_run(pool, j->f->arg_groups.count, mark_args, j);
     for (uint32_t row = 0; row < trace->event_count; row++) {
         uint64_t number = trace->number[row];
-        trace->place[row] = j->has_args[number] ? (number + 1) << 32 | row : 0;
+        trace->has_args[row / 64] |= (uint64_t)j->has_args[number] << row % 64;
     }
     free(j->has_args);
     return true;
@@ -207,11 +208,10 @@ static void explain(const job *j, kino_error *why)
     if (j->bad_chunk == KINO__NO_CHUNK)
         return;
     const kino__chunk *c = &j->f->chunks.items[j->bad_chunk - 1];
-    kino__fail_at(
-        why, KINO_FORMAT, c->offset,
-        "cannot read '%.*s': the checksum of %s is right, but what it says makes no sense",
-        KINO__STR_ARG(j->trace->path),
-        c->kind == KINO__CHUNK_COLUMN ? "a column" : "a group of arguments");
+    kino__fail_at(why, KINO_FORMAT, c->offset,
+                  "cannot read '%.*s': %s has a valid checksum but invalid content",
+                  KINO__STR_ARG(j->trace->path),
+                  c->kind == KINO__CHUNK_COLUMN ? "a column" : "a group of arguments");
 }
 
 bool kino__kino_load_columns(kino__column_source *source, kino__trace *trace, unsigned columns,
@@ -223,7 +223,7 @@ bool kino__kino_load_columns(kino__column_source *source, kino__trace *trace, un
         columns |=
             KINO__COLUMN_NUMBER | KINO__COLUMN_BIND | KINO__COLUMN_EXTERNAL | KINO__COLUMN_PHASE;
     job j = {.f = f, .trace = trace};
-    bool has_number = trace->number != NULL, has_place = trace->place != NULL;
+    bool has_number = trace->number != NULL, has_place = trace->has_args != NULL;
     j.unpackers = calloc(kino__pool_jobs(pool), sizeof *j.unpackers);
     if (j.unpackers)
         j.unpackers[0] = f->unpacker;
@@ -231,7 +231,7 @@ bool kino__kino_load_columns(kino__column_source *source, kino__trace *trace, un
     if (ok && j.wanted_count)
         kino__pool_run(pool, f->row_groups.count * j.wanted_count, decode_task, &j);
     ok = ok && !j.failed && (has_number || !trace->number || numbers_differ(&j)) &&
-         (has_place || !trace->place || make_places(&j, pool)) && !j.failed;
+         (has_place || !trace->has_args || make_places(&j, pool)) && !j.failed;
     for (unsigned i = 1; j.unpackers && i < kino__pool_jobs(pool); i++)
         kino__unpacker_deinit(&j.unpackers[i]);
     if (j.unpackers)

@@ -11,7 +11,7 @@ static kino_status fail_damaged(const kino__kino_file *f, uint32_t chunk, const 
 {
     uint64_t offset = chunk ? f->chunks.items[chunk - 1].offset : f->file.size;
     return kino__fail_at(err, KINO_FORMAT, offset,
-                         "%s of the .kino file %s damaged or missing; nothing can be read without",
+                         "%s of the .kino file %s damaged or missing; nothing else can be read",
                          what, what[strlen(what) - 1] == 's' ? "are" : "is");
 }
 
@@ -203,8 +203,8 @@ static kino_status read_metadata(kino__kino_file *f, kino__trace *trace, kino_er
         return fail_damaged(f, chunk, "the metadata", err);
     if (!can_hold_numbers(f))
         return kino__fail_at(err, KINO_LIMIT, f->chunks.items[chunk - 1].offset,
-                             "the .kino file has %zu bytes, too few for the %llu events it claims",
-                             f->file.size, (unsigned long long)f->number_count);
+                             "the .kino file claims %llu events but has only %zu bytes",
+                             (unsigned long long)f->number_count, f->file.size);
     trace->number_count = (uint32_t)f->number_count;
     return KINO_OK;
 }
@@ -402,7 +402,7 @@ kino_status kino__kino_read_odd(kino__kino_file *f, kino__trace *trace, kino_err
         uint64_t first = offset;
         if (!payload.data || !add_odd(trace, payload, &offset) ||
             offset - first != f->chunks.items[texts - 1].raw_size)
-            st = fail_damaged(f, (uint32_t)i + 1, "the list of odd events", err);
+            st = fail_damaged(f, (uint32_t)i + 1, "the list of irregular events", err);
     }
     f->text.size = offset;
     if (st == KINO_OK && trace->odd.count < f->odd_count)

@@ -391,7 +391,7 @@ static kino_status add_meta(const kino__kino_file *f, kino__ring_image *image, k
         if (c->kind == KINO__CHUNK_RING && c->tag == KINO__RING_TAG_META)
             return kino__ring_add_meta(image, kino__chunk_payload(kino__kino_bytes(f), c), err);
     }
-    return kino__fail(err, KINO_FORMAT, "the head of the recording is damaged or missing");
+    return kino__fail(err, KINO_FORMAT, "the header of the recording is damaged or missing");
 }
 
 typedef struct keys {

@@ -213,8 +213,9 @@ static bool parse_plain(kino__timeline_parser *parser, kino_str bytes, kino__pro
 }
 
 static kino_status parse_packed(kino__timeline_parser *parser, kino__compression compression,
-                                kino_str bytes, kino__progress *progress, kino_error *err)
+                                kino_str bytes, const kino__load_context *context, kino_error *err)
 {
+    uint64_t most = kino__load_most(context, bytes.size, KINO__TEXT_RATIO);
     kino__source *source = NULL;
     char *piece = malloc(PIECE);
     bool is_damaged = false;
@@ -225,8 +226,10 @@ static kino_status parse_packed(kino__timeline_parser *parser, kino__compression
         size = kino__source_read(source, piece, PIECE, &is_damaged);
         kino__timeline_parse(parser, (kino_str){piece, size});
         uint64_t consumed = kino__source_consumed(source);
-        if (!kino__progress_add(progress, consumed - told))
+        if (!kino__progress_add(context->progress, consumed - told))
             st = kino__fail(err, KINO_CANCELLED, "interrupted");
+        if (parser->offset > most)
+            st = kino__fail_expansion(bytes.size, most, err);
         told = consumed;
     }
     if (st == KINO_OK && is_damaged)
@@ -242,7 +245,7 @@ static kino_status parse(kino__timeline_parser *parser, kino_str bytes,
 {
     kino__progress_stage(context->progress, "reading", bytes.size);
     if (compression != KINO__COMPRESSION_NONE)
-        KINO_TRY(parse_packed(parser, compression, bytes, context->progress, err));
+        KINO_TRY(parse_packed(parser, compression, bytes, context, err));
     else if (!parse_plain(parser, bytes, context->progress))
         return kino__fail(err, KINO_CANCELLED, "interrupted");
     if (parser->number >= KINO__TIMELINE_ELEMENTS)
@@ -251,7 +254,7 @@ static kino_status parse(kino__timeline_parser *parser, kino_str bytes,
         return kino__fail_nomem(err);
     kino__timeline_parse_end(parser);
     if (parser->records.count == 0)
-        return kino__fail(err, KINO_FORMAT, "it is a list of lists, but has no memory record");
+        return kino__fail(err, KINO_FORMAT, "list of lists without memory records");
     return KINO_OK;
 }
 

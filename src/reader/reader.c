@@ -15,7 +15,23 @@ const kino__reader_def *kino__reader_at(size_t index)
     return index < sizeof readers / sizeof *readers ? readers[index] : NULL;
 }
 
-enum { HEAD_BYTES = 64 << 10 };
+enum { HEAD_BYTES = 64 << 10, FREE_EXPANSION = 64 << 20 };
+
+uint64_t kino__load_most(const kino__load_context *context, uint64_t size, unsigned ratio)
+{
+    uint64_t most = size < UINT64_MAX / ratio ? size * ratio : UINT64_MAX;
+    if (most < FREE_EXPANSION)
+        most = FREE_EXPANSION;
+    return most > context->expansion ? most : context->expansion;
+}
+
+kino_status kino__fail_expansion(uint64_t size, uint64_t most, kino_error *err)
+{
+    return kino__fail(
+        err, KINO_LIMIT,
+        "its %llu bytes expand to more than %llu MiB; raise the limit with --memory SIZE",
+        (unsigned long long)size, (unsigned long long)(most >> 20));
+}
 
 /* The reader that is most sure of the first bytes. */
 static const kino__reader_def *choose(kino_str bytes)
@@ -63,10 +79,10 @@ kino_status kino__reader_load(const char *path, const kino__load_context *contex
     kino_str bytes = {file.data, file.size};
     const kino__reader_def *reader = file.size ? choose(bytes) : NULL;
     if (file.size == 0)
-        st = kino__fail(err, KINO_FORMAT, "cannot read '%s': it is empty", path);
+        st = kino__fail(err, KINO_FORMAT, "cannot read '%s': file is empty", path);
     else if (!reader)
-        st = kino__fail_at(err, KINO_FORMAT, 0,
-                           "cannot read '%s': it is not a trace in any format known here", path);
+        st = kino__fail_at(err, KINO_FORMAT, 0, "cannot read '%s': not a trace in any known format",
+                           path);
     else
         st = kino__trace_new(&trace, err);
     if (trace) {

@@ -21,6 +21,7 @@ typedef struct kino__load_context {
     kino__pool *pool;         /* NULL: one thread */
     kino__progress *progress; /* or NULL */
     kino__simd simd;          /* a level the machine lacks falls back to the best it has */
+    uint64_t expansion;       /* what a file may become at least; see kino__load_most */
 } kino__load_context;
 
 typedef struct kino__reader_def {
@@ -37,6 +38,13 @@ typedef struct kino__reader_def {
 #define READER(name) extern const kino__reader_def kino__reader_##name;
 #include "reader/readers.def"
 #undef READER
+
+/* What a file of `size` bytes may become in memory or as text: 64 MiB, `ratio` times its size, or
+ * the context's expansion, whichever is most. Real traces are far below; a few kilobytes that
+ * become gigabytes are an attack or a mistake. */
+enum { KINO__TEXT_RATIO = 100, KINO__COLUMN_RATIO = 200 };
+uint64_t kino__load_most(const kino__load_context *context, uint64_t size, unsigned ratio);
+KINO_NODISCARD kino_status kino__fail_expansion(uint64_t size, uint64_t most, kino_error *err);
 
 /* The n-th reader, NULL at the end. */
 const kino__reader_def *kino__reader_at(size_t index);

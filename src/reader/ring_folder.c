@@ -14,15 +14,6 @@ typedef struct folder {
     kino__ring_image image;
 } folder;
 
-static kino_status open_in(const char *path, const char *name, kino__file *out, kino_error *err)
-{
-    kino__buffer full = {0};
-    kino__buffer_printf(&full, "%s/%s%c", path, name, '\0');
-    kino_status st = full.failed ? kino__fail_nomem(err) : kino__file_open(full.data, out, err);
-    kino__buffer_deinit(&full);
-    return st;
-}
-
 bool kino__is_ring_folder(const char *path)
 {
     struct stat info;
@@ -49,9 +40,9 @@ static kino_str whole_texts(kino_str texts)
 
 static kino_status pack(folder *f, const char *path, kino__sink *sink, kino_error *err)
 {
-    KINO_TRY(open_in(path, "meta", &f->meta, err));
-    KINO_TRY(open_in(path, "texts", &f->texts, err));
-    KINO_TRY(open_in(path, "buffer", &f->buffer, err));
+    KINO_TRY(kino__file_open_member(path, "meta", &f->meta, err));
+    KINO_TRY(kino__file_open_member(path, "texts", &f->texts, err));
+    KINO_TRY(kino__file_open_member(path, "buffer", &f->buffer, err));
     kino_str meta = {f->meta.data, f->meta.size};
     kino_str texts = whole_texts((kino_str){f->texts.data, f->texts.size});
     kino_error why;

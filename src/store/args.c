@@ -67,7 +67,7 @@ static kino_str long_text(uint64_t offset, kino__text_cursor *cursor)
 
 kino_str kino__args_text(const kino__trace *trace, uint32_t row, kino__text_cursor *cursor)
 {
-    uint64_t place = trace->place[row];
+    uint64_t place = kino__trace_place(trace, row);
     if (place == 0)
         return (kino_str){"", 0};
     if (cursor->text && cursor->text->args)

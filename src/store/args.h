@@ -51,6 +51,13 @@ const double *kino__args_double_column(const kino__trace *trace, const char *key
 const kino_strid *kino__args_string_column(const kino__trace *trace, const char *key,
                                            const kino__string_pool **pool);
 
+/* The same without keeping a column: calls `see` for each event that has the argument, in file
+ * order, until it returns false. Only where the source has arguments in columns. False when memory
+ * is out, or `see` says so. */
+typedef bool (*kino__arg_text_fn)(void *context, uint32_t row, kino_str text);
+bool kino__args_each_string(const kino__trace *trace, const char *key, kino__arg_text_fn see,
+                            void *context);
+
 /* Makes the int columns of several keys in one pass over the text; false when memory is out. Any
  * thread. */
 bool kino__args_prepare(const kino__trace *trace, const char *const *keys, size_t count);

@@ -157,14 +157,19 @@ static column *column_new(const kino__allocator *allocator, const char *key, col
     return c;
 }
 
-static bool set_string(column *c, uint32_t row, kino_str value, kino__buffer *buffer)
+/* Of a string what stands between its quotes; valid until the buffer is used again. */
+static kino_str plain_text(kino_str value, kino__buffer *buffer)
 {
     buffer->size = 0;
-    if (value.data[0] == '"') {
-        kino__json_unescape(value, buffer);
-        value = kino__buffer_str(buffer);
-    }
-    c->values.strings[row] = kino__string_pool_add(&c->pool, value);
+    if (value.data[0] != '"')
+        return value;
+    kino__json_unescape(value, buffer);
+    return kino__buffer_str(buffer);
+}
+
+static bool set_string(column *c, uint32_t row, kino_str value, kino__buffer *buffer)
+{
+    c->values.strings[row] = kino__string_pool_add(&c->pool, plain_text(value, buffer));
     return !buffer->failed && c->values.strings[row] != KINO_NO_STRING;
 }
 
@@ -242,6 +247,35 @@ static bool fill_value(void *context, uint32_t row, const kino__arg_value *value
     return true;
 }
 
+typedef struct seeing {
+    kino__arg_text_fn see;
+    void *context;
+    kino__buffer buffer;
+} seeing;
+
+static bool see_value(void *context, uint32_t row, const kino__arg_value *value)
+{
+    seeing *s = context;
+    char digits[KINO__DECIMAL_MAX];
+    kino_str text = value->text;
+    if (value->is_int)
+        text = (kino_str){digits, kino__format_int(value->number, digits)};
+    else
+        text = plain_text(text, &s->buffer);
+    return !s->buffer.failed && s->see(s->context, row, text);
+}
+
+bool kino__args_each_string(const kino__trace *trace, const char *key, kino__arg_text_fn see,
+                            void *context)
+{
+    seeing s = {.see = see, .context = context, .buffer = {.allocator = trace->arena.allocator}};
+    kino_str name = {key, strlen(key)};
+    bool ok = kino__trace_need(trace, KINO__COLUMN_PLACE | KINO__COLUMN_NUMBER, NULL) &&
+              trace->source->visit_arg(trace->source, trace, name, see_value, &s);
+    kino__buffer_deinit(&s.buffer);
+    return ok;
+}
+
 static bool fill_columns(const kino__trace *trace, column *const *made, size_t count)
 {
     kino__buffer buffer = {.allocator = trace->arena.allocator};
@@ -270,7 +304,7 @@ static bool extract(const kino__trace *trace, column *const *made, size_t count)
     kino__buffer buffer = {.allocator = trace->arena.allocator};
     bool ok = true;
     for (uint32_t i = 0; ok && i < trace->event_count; i++)
-        if (trace->place[order[i]] != 0)
+        if (kino__trace_place(trace, order[i]) != 0)
             ok = extract_row(order[i], kino__args_text(trace, order[i], &cursor), made, count,
                              &buffer);
     kino__buffer_deinit(&buffer);

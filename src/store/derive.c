@@ -182,7 +182,7 @@ static void fill_row(work *w, uint32_t row, uint32_t to)
     trace->bind[to] = new_bind(w, row, &flags);
     trace->external[to] = new_id(w, kino__trace_external(source, row), w->source->external_offset,
                                  KINO__ODD_WIDE_EXTERNAL, &flags);
-    bool has_args = source->place[row] ||
+    bool has_args = kino__trace_place(source, row) ||
                     (w->rules.adds_args && w->rules.adds_args(w->rules.context, w->index, row));
     trace->place[to] = has_args ? kino__derived_place(w->index, row) : 0;
     trace->flags[to] = flags;
@@ -382,6 +382,8 @@ static void take_facts(work *w)
     to->host = copy(w, from->host);
     to->rank = from->rank;
     to->world_size = from->world_size;
+    to->role = from->role;
+    to->begins_with_step = from->begins_with_step;
     to->base_ns = from->base_ns;
     to->origin_ns = from->origin_ns;
     to->shift_ns = from->shift_ns;
@@ -438,7 +440,7 @@ kino_status kino__trace_derive(const kino__derive *derive, kino__trace **out, ki
 {
     *out = NULL;
     if (derive->count == 0 || derive->count > KINO__DERIVE_SOURCES)
-        return kino__fail(err, KINO_LIMIT, "cannot make one trace of %zu", derive->count);
+        return kino__fail(err, KINO_LIMIT, "cannot combine %zu traces into one", derive->count);
     work w = {.derive = derive};
     if (derive->rules)
         w.rules = *derive->rules;

@@ -51,6 +51,21 @@ static inline int64_t kino__sum(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? (a < 0 ? INT64_MIN + 1 : INT64_MAX) : sum;
 }
 
+/* The same for a difference and a product. */
+static inline int64_t kino__difference(int64_t a, int64_t b)
+{
+    int64_t difference;
+    return __builtin_sub_overflow(a, b, &difference) ? (a < b ? INT64_MIN + 1 : INT64_MAX)
+                                                     : difference;
+}
+
+static inline int64_t kino__product(int64_t a, int64_t b)
+{
+    int64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? ((a < 0) == (b < 0) ? INT64_MAX : INT64_MIN + 1)
+                                                  : product;
+}
+
 /* Sorts by start, then end; for lists that do not come sorted. Nothing happens to one that is. */
 void kino__intervals_sort(kino__interval *items, size_t count);
 

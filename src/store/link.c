@@ -57,6 +57,15 @@ static kino__links *links_of(const kino__trace *trace)
     return links;
 }
 
+/* What nests by time needs no ids. */
+static unsigned columns_of(kino__link_id id)
+{
+    bool needs_ids =
+        id != KINO__LINK_NESTING && id != KINO__LINK_PYTHON_PARENT && id != KINO__LINK_MODULE;
+    return needs_ids ? KINO__COLUMN_ALL
+                     : KINO__COLUMN_ALL & ~(unsigned)(KINO__COLUMN_BIND | KINO__COLUMN_EXTERNAL);
+}
+
 const void *kino__link_get(const kino__trace *trace, kino__link_id id, kino__link_make make)
 {
     kino__links *links = links_of(trace);
@@ -73,7 +82,7 @@ const void *kino__link_get(const kino__trace *trace, kino__link_id id, kino__lin
     if (!value) {
         kino__arena scratch;
         kino__arena_init(&scratch, links->allocator);
-        if (kino__trace_need(trace, KINO__COLUMN_ALL, NULL))
+        if (kino__trace_need(trace, columns_of(id), NULL))
             value = make(trace, &scratch, &slot->size);
         kino__arena_deinit(&scratch);
         /* Release pairs with the acquire load above. */

@@ -20,22 +20,15 @@
 #include "base/map.h"
 #include "store/link_internal.h"
 
-enum { NONE = UINT32_MAX, SAME_START_LIMIT = 32, SMALL_GROUP = 16 };
+enum { NONE = UINT32_MAX, NO_GROUP = INT32_MAX, SAME_START_LIMIT = 32, SMALL_GROUP = 16 };
 
+/* Traces have a point for every third event or so: what the row says is not repeated. */
 typedef struct point {
-    int64_t id;
     uint32_t row;
-    uint32_t group; /* NONE: without an id */
-    uint32_t from;  /* the point before it in its chain, or NONE */
-    bool has_next;
+    uint32_t group : 31; /* NO_GROUP: without an id */
+    uint32_t has_next : 1;
+    uint32_t from; /* the point before it in its chain, or NONE */
 } point;
-
-typedef struct member {
-    int64_t ts;
-    uint32_t number;
-    uint32_t point;
-    uint8_t rank;
-} member;
 
 typedef struct flow_work {
     const kino__trace *trace;
@@ -60,27 +53,30 @@ static bool is_point(uint8_t phase)
 
 static bool is_same_key(const kino__trace *trace, const point *a, const point *b)
 {
-    return a->id == b->id && trace->category[a->row] == trace->category[b->row] &&
+    return kino__trace_bind_id(trace, a->row) == kino__trace_bind_id(trace, b->row) &&
+           trace->category[a->row] == trace->category[b->row] &&
            trace->name[a->row] == trace->name[b->row] &&
            !((trace->flags[a->row] ^ trace->flags[b->row]) & KINO__FLAG_ID_TEXT);
 }
 
 /* The group of a point, new or old. Two keys with one hash are told apart by trying the hash's
  * successors. */
-static bool find_group(flow_work *w, uint32_t index)
+static bool find_group(flow_work *w, uint32_t index, int64_t id)
 {
     point *p = &w->points[index];
     bool is_text = w->trace->flags[p->row] & KINO__FLAG_ID_TEXT;
     uint64_t hash =
-        kino__hash_u64((uint64_t)p->id) ^ ((uint64_t)w->trace->category[p->row] << 48 |
-                                           (uint64_t)is_text << 40 | w->trace->name[p->row]) *
-                                              0x9e3779b97f4a7c15u;
+        kino__hash_u64((uint64_t)id) ^ ((uint64_t)w->trace->category[p->row] << 48 |
+                                        (uint64_t)is_text << 40 | w->trace->name[p->row]) *
+                                           0x9e3779b97f4a7c15u;
     for (;; hash++) {
         uint32_t *group = kino__map_put(&w->groups, hash, w->group_count);
         if (!group)
             return false;
-        p->group = *group;
+        p->group = *group & NO_GROUP;
         if (*group == w->group_count) {
+            if (w->group_count == NO_GROUP)
+                return false; /* two billion flows fit into no memory */
             w->first[w->group_count++] = index;
             return true;
         }
@@ -103,35 +99,39 @@ static bool collect_points(flow_work *w)
         if (!is_point(trace->phase[row]))
             continue;
         point *p = &w->points[w->point_count];
-        *p =
-            (point){.id = kino__trace_bind_id(trace, row), .row = row, .group = NONE, .from = NONE};
-        if (p->id != KINO_NO_INT && !find_group(w, w->point_count))
+        *p = (point){.row = row, .group = NO_GROUP, .from = NONE};
+        int64_t id = kino__trace_bind_id(trace, row);
+        if (id != KINO_NO_INT && !find_group(w, w->point_count, id))
             return false;
         w->point_count++;
     }
     return true;
 }
 
-static int compare_members(const void *left, const void *right)
+static int compare_members(const void *left, const void *right, void *context)
 {
-    const member *a = left, *b = right;
-    if (a->ts != b->ts)
-        return a->ts < b->ts ? -1 : 1;
-    if (a->rank != b->rank)
-        return a->rank < b->rank ? -1 : 1;
-    return a->number < b->number ? -1 : a->number > b->number;
+    const flow_work *w = context;
+    const kino__trace *trace = w->trace;
+    uint32_t a = w->points[*(const uint32_t *)left].row,
+             b = w->points[*(const uint32_t *)right].row;
+    if (trace->ts[a] != trace->ts[b])
+        return trace->ts[a] < trace->ts[b] ? -1 : 1;
+    uint8_t a_rank = rank_of(trace->phase[a]), b_rank = rank_of(trace->phase[b]);
+    if (a_rank != b_rank)
+        return a_rank < b_rank ? -1 : 1;
+    return trace->number[a] < trace->number[b] ? -1 : trace->number[a] > trace->number[b];
 }
 
-static void sort_members(member *items, size_t count)
+static void sort_members(flow_work *w, uint32_t *items, size_t count)
 {
     if (count > SMALL_GROUP) {
-        qsort(items, count, sizeof *items, compare_members);
+        qsort_r(items, count, sizeof *items, compare_members, w);
         return;
     }
     for (size_t i = 1; i < count; i++) {
-        member moved = items[i];
+        uint32_t moved = items[i];
         size_t at = i;
-        for (; at > 0 && compare_members(&items[at - 1], &moved) > 0; at--)
+        for (; at > 0 && compare_members(&items[at - 1], &moved, w) > 0; at--)
             items[at] = items[at - 1];
         items[at] = moved;
     }
@@ -144,33 +144,35 @@ static void connect(flow_work *w, uint32_t from, uint32_t to)
     w->pair_count++;
 }
 
-static void match_group(flow_work *w, const member *items, size_t count)
+static void match_group(flow_work *w, const uint32_t *items, size_t count)
 {
+    const uint8_t *phase = w->trace->phase;
     uint32_t first_start = NONE, last = NONE;
     for (size_t i = 0; i < count && first_start == NONE; i++)
-        if (items[i].rank == 0)
-            first_start = items[i].point;
+        if (phase[w->points[items[i]].row] == 's')
+            first_start = items[i];
     for (size_t i = 0; i < count; i++) {
+        uint8_t rank = rank_of(phase[w->points[items[i]].row]);
         uint32_t from = last;
-        if (from == NONE && items[i].rank == 2)
+        if (from == NONE && rank == 2)
             from = first_start;
-        if (items[i].rank != 0 && from != NONE)
-            connect(w, from, items[i].point);
-        if (items[i].rank != 2)
-            last = items[i].point;
+        if (rank != 0 && from != NONE)
+            connect(w, from, items[i]);
+        if (rank != 2)
+            last = items[i];
     }
 }
 
 /* Puts the points into their groups by counting, and matches each group. */
 static bool match_points(flow_work *w)
 {
-    member *members = kino__link_scratch(w->scratch, w->point_count, sizeof *members);
+    uint32_t *members = kino__link_scratch(w->scratch, w->point_count, sizeof *members);
     if (!members)
         return false;
     for (uint32_t g = 0; g <= w->group_count; g++)
         w->first[g] = 0;
     for (uint32_t i = 0; i < w->point_count; i++)
-        if (w->points[i].group != NONE)
+        if (w->points[i].group != NO_GROUP)
             w->first[w->points[i].group]++;
     uint32_t end = 0;
     for (uint32_t g = 0; g <= w->group_count; g++) {
@@ -178,15 +180,13 @@ static bool match_points(flow_work *w)
         w->first[g] = end; /* filled from the back, so that it ends as the group's first */
     }
     for (uint32_t i = w->point_count; i-- > 0;) {
-        uint32_t row = w->points[i].row;
-        if (w->points[i].group != NONE)
-            members[--w->first[w->points[i].group]] = (member){
-                w->trace->ts[row], w->trace->number[row], i, rank_of(w->trace->phase[row])};
+        if (w->points[i].group != NO_GROUP)
+            members[--w->first[w->points[i].group]] = i;
     }
     for (uint32_t g = 0; g < w->group_count; g++) {
-        member *items = members + w->first[g];
+        uint32_t *items = members + w->first[g];
         size_t count = w->first[g + 1] - w->first[g];
-        sort_members(items, count);
+        sort_members(w, items, count);
         match_group(w, items, count);
     }
     return true;
@@ -201,7 +201,8 @@ static uint32_t fitting_span(const kino__trace *trace, const uint32_t *parent, c
     for (int i = 0; i < SAME_START_LIMIT; i++) {
         if (span == KINO_NO_ROW || trace->ts[span] != trace->ts[p->row])
             return KINO_NO_ROW;
-        if (kind == KINO__KIND_LAUNCH_FLOW && kino__trace_correlation(trace, span) == p->id)
+        if (kind == KINO__KIND_LAUNCH_FLOW &&
+            kino__trace_correlation(trace, span) == kino__trace_bind_id(trace, p->row))
             return span;
         if (kind == KINO__KIND_AUTOGRAD_FLOW &&
             kino__link_kind_bit(trace, span) == KINO__KIND_BIT(KINO__KIND_OP))
@@ -257,7 +258,7 @@ static kino__flows *emit(const flow_work *w, const kino__nesting *nesting, size_
         }
         const point *from = &w->points[to->from];
         items[flows->count++] = (kino__flow){
-            .id = to->id,
+            .id = kino__trace_bind_id(w->trace, to->row),
             .from = from->row,
             .to = to->row,
             .from_span = bound_span(w->trace, nesting->parent, from, &unused),
@@ -267,21 +268,35 @@ static kino__flows *emit(const flow_work *w, const kino__nesting *nesting, size_
     return flows;
 }
 
+/* Which point leads to which, without the spans they are bound to. */
+static bool match_all(flow_work *w)
+{
+    kino__map_init(&w->groups, w->scratch->allocator);
+    bool ok = collect_points(w) && match_points(w);
+    kino__map_deinit(&w->groups);
+    return ok;
+}
+
 static void *make_flows(const kino__trace *trace, kino__arena *scratch, size_t *size)
 {
     const kino__nesting *nesting = kino__link_nesting(trace);
-    if (!nesting)
-        return NULL;
     flow_work w = {.trace = trace, .scratch = scratch};
-    kino__map_init(&w.groups, scratch->allocator);
-    kino__flows *flows = NULL;
-    if (collect_points(&w) && match_points(&w))
-        flows = emit(&w, nesting, size);
-    kino__map_deinit(&w.groups);
-    return flows;
+    return nesting && match_all(&w) ? emit(&w, nesting, size) : NULL;
 }
 
 const kino__flows *kino__link_flows(const kino__trace *trace)
 {
     return kino__link_get(trace, KINO__LINK_FLOWS, make_flows);
+}
+
+bool kino__flow_points_each(const kino__trace *trace, kino__flow_point_fn see, void *context)
+{
+    kino__arena scratch;
+    kino__arena_init(&scratch, trace->arena.allocator);
+    flow_work w = {.trace = trace, .scratch = &scratch};
+    bool ok = match_all(&w);
+    for (uint32_t i = 0; ok && i < w.point_count; i++)
+        see(context, w.points[i].row, w.points[i].from != NONE, w.points[i].has_next);
+    kino__arena_deinit(&scratch);
+    return ok;
 }

@@ -1,10 +1,10 @@
-/* link_steps.c - the steps of a training run, and the step each event belongs to.
+/* link_steps.c - the step each event belongs to.
  *
- * A step is a span named "ProfilerStep#N" outside device tracks and GPU annotations (which repeat
- * it per stream). An event belongs to the step that starts last among those that contain its start:
- * the start of its launching call for device work whose call is known, its own start for everything
- * else. Steps that overlap (several threads or processes) are cut into pieces of time with one step
- * each:
+ * What a step is says find_steps.c. An event belongs to the step that starts last among those that
+ * contain its start: the start of its launching call for device work whose call is known, its own
+ * start for everything else. Device work whose call is not known and that starts before the first
+ * kernel of the first step was launched before the recording began: it belongs to no step. Steps
+ * that overlap (several threads or processes) are cut into pieces of time with one step each:
  *
  *   steps     |--- 1 ---------------|
  *                   |--- 2 ---|          |-- 3 --|
@@ -16,82 +16,30 @@
 
 #include "store/link_internal.h"
 
-typedef struct piece {
-    int64_t start; /* until the next one's */
-    uint32_t step; /* index, or KINO_NO_ROW */
-} piece;
-
-typedef struct step_work {
-    const kino__trace *trace;
-    KINO__VEC(kino__step) steps;
-    KINO__VEC(piece) pieces;
-} step_work;
-
-/* For each string of the pool the N of a step's name, or KINO_NO_INT; NULL when memory is out. */
-static int64_t *step_numbers(const kino__trace *trace, kino__arena *scratch, bool *has_any)
-{
-    static const kino_str prefix = {"ProfilerStep#", 13};
-    size_t count = kino__string_pool_count(&trace->strings);
-    int64_t *numbers = kino__link_scratch(scratch, count, sizeof *numbers);
-    *has_any = false;
-    for (size_t i = 0; numbers && i < count; i++) {
-        kino_str name = kino__trace_string(trace, (kino_strid)i);
-        numbers[i] = KINO_NO_INT;
-        if (!kino__str_starts_with(name, prefix))
-            continue;
-        kino_str digits = {name.data + prefix.size, name.size - prefix.size};
-        if (kino__str_to_int(digits, &numbers[i]))
-            *has_any = true;
-        else
-            numbers[i] = KINO_NO_INT;
-    }
-    return numbers;
-}
-
-static bool collect_track(step_work *w, const kino__track *track, const int64_t *numbers)
-{
-    const kino__trace *trace = w->trace;
-    for (uint32_t row = track->first; row - track->first < track->count; row++) {
-        kino_strid name = trace->name[row];
-        if (name == KINO_NO_STRING || numbers[name] == KINO_NO_INT ||
-            !kino__link_is_span(trace, row) ||
-            kino__category_kind(trace->category[row]) == KINO__KIND_GPU_ANNOTATION)
-            continue;
-        kino__step *step = kino__vec_add(&w->steps);
-        if (!step)
-            return false;
-        *step = (kino__step){numbers[name], trace->ts[row], kino__link_end(trace, row), row};
-    }
-    return true;
-}
-
-static int compare_steps(const void *left, const void *right)
-{
-    const kino__step *a = left, *b = right;
-    if (a->ts != b->ts)
-        return a->ts < b->ts ? -1 : 1;
-    return a->row < b->row ? -1 : a->row > b->row;
-}
-
 /* Opens a piece; one that would have no length is replaced. */
-static bool cut(step_work *w, int64_t start, uint32_t step)
+static bool cut(kino__step_map *w, int64_t start, uint32_t step)
 {
-    piece *last = w->pieces.count ? &w->pieces.items[w->pieces.count - 1] : NULL;
+    kino__step_piece *last = w->pieces.count ? &w->pieces.items[w->pieces.count - 1] : NULL;
     if (!last || last->start != start)
         last = kino__vec_add(&w->pieces);
     if (!last)
         return false;
-    *last = (piece){start, step};
+    *last = (kino__step_piece){start, step};
     return true;
 }
 
-/* Closes the steps that have ended by `until`. While stepping down, dur holds a step's end. */
-static bool close_steps(step_work *w, uint32_t *stack, size_t *open, int64_t until)
+static int64_t end_of(const kino__step *step)
+{
+    return step->ts + step->dur;
+}
+
+/* Closes the steps that have ended by `until`. */
+static bool close_steps(kino__step_map *w, uint32_t *stack, size_t *open, int64_t until)
 {
     const kino__step *steps = w->steps.items;
-    while (*open && steps[stack[*open - 1]].dur <= until) {
-        int64_t end = steps[stack[*open - 1]].dur;
-        while (*open && steps[stack[*open - 1]].dur <= end)
+    while (*open && end_of(&steps[stack[*open - 1]]) <= until) {
+        int64_t end = end_of(&steps[stack[*open - 1]]);
+        while (*open && end_of(&steps[stack[*open - 1]]) <= end)
             --*open;
         if (!cut(w, end, *open ? stack[*open - 1] : KINO_NO_ROW))
             return false;
@@ -99,29 +47,28 @@ static bool close_steps(step_work *w, uint32_t *stack, size_t *open, int64_t unt
     return true;
 }
 
-static bool cut_pieces(step_work *w, kino__arena *scratch)
+static bool cut_pieces(kino__step_map *w)
 {
-    uint32_t *stack = kino__link_scratch(scratch, w->steps.count, sizeof *stack);
+    uint32_t *stack = malloc((w->steps.count + 1) * sizeof *stack);
     size_t open = 0;
-    if (!stack)
-        return false;
-    for (uint32_t i = 0; i < w->steps.count; i++) {
+    bool ok = stack != NULL;
+    for (uint32_t i = 0; ok && i < w->steps.count; i++) {
         const kino__step *step = &w->steps.items[i];
-        if (!close_steps(w, stack, &open, step->ts))
-            return false;
+        ok = close_steps(w, stack, &open, step->ts);
         stack[open++] = i; /* one without length is closed, and its piece replaced, at once */
-        if (!cut(w, step->ts, i))
-            return false;
+        ok = ok && cut(w, step->ts, i);
     }
-    return close_steps(w, stack, &open, INT64_MAX);
+    ok = ok && close_steps(w, stack, &open, INT64_MAX);
+    free(stack);
+    return ok;
 }
 
 /* The piece that holds `ts`: SIZE_MAX before the first. `hint` is the answer for an earlier time,
  * or SIZE_MAX. */
-static size_t find_piece(const step_work *w, int64_t ts, size_t hint)
+static size_t find_piece(const kino__step_map *w, int64_t ts, size_t hint)
 {
     size_t low = hint == SIZE_MAX ? 0 : hint, high = w->pieces.count;
-    const piece *pieces = w->pieces.items;
+    const kino__step_piece *pieces = w->pieces.items;
     if (low < high && pieces[low].start <= ts && (low + 1 == high || ts < pieces[low + 1].start))
         return low;
     if (low < high && ts < pieces[low].start)
@@ -136,66 +83,102 @@ static size_t find_piece(const step_work *w, int64_t ts, size_t hint)
     return low - 1; /* SIZE_MAX when there is none before */
 }
 
-static void fill_rows(const step_work *w, const uint32_t *launch, uint32_t *of_row)
+/* Launched before the recording began? */
+static bool is_early(const kino__step_map *map, const kino__trace *trace, const uint32_t *launch,
+                     uint32_t row)
 {
-    const kino__trace *trace = w->trace;
-    size_t at = SIZE_MAX;
-    for (uint32_t row = 0; row < trace->event_count; row++) {
-        of_row[row] = KINO_NO_ROW;
-        uint32_t source = row;
-        if (launch[row] != KINO_NO_ROW && kino__link_kind_bit(trace, row) & KINO__LINK_KINDS_DEVICE)
-            source = launch[row];
-        if (trace->ts[source] == KINO_NO_TIME || w->pieces.count == 0)
+    return trace->ts[row] < map->recorded_from && launch[row] == KINO_NO_ROW &&
+           kino__link_kind_bit(trace, row) & KINO__LINK_KINDS_DEVICE;
+}
+
+uint32_t kino__step_map_find(const kino__step_map *map, const kino__trace *trace,
+                             const uint32_t *launch, uint32_t row, size_t *hint)
+{
+    uint32_t source = row;
+    if (launch[row] != KINO_NO_ROW && kino__link_kind_bit(trace, row) & KINO__LINK_KINDS_DEVICE)
+        source = launch[row];
+    if (trace->ts[source] == KINO_NO_TIME || map->pieces.count == 0 ||
+        is_early(map, trace, launch, row))
+        return KINO_NO_ROW;
+    *hint = find_piece(map, trace->ts[source], *hint);
+    return *hint == SIZE_MAX ? KINO_NO_ROW : map->pieces.items[*hint].step;
+}
+
+static bool is_launched_kernel(const kino__trace *trace, const uint32_t *launch, uint32_t row)
+{
+    return launch[row] != KINO_NO_ROW && trace->ts[row] != KINO_NO_TIME &&
+           kino__link_kind_bit(trace, row) & KINO__KIND_BIT(KINO__KIND_KERNEL);
+}
+
+/* The first kernel that the first step launched, KINO_NO_ROW: none. */
+static uint32_t find_first_kernel(const kino__step_map *map, const kino__trace *trace,
+                                  const uint32_t *launch)
+{
+    uint32_t first = KINO_NO_ROW;
+    size_t hint = SIZE_MAX;
+    for (size_t t = 0; map->steps.count && t < trace->tracks.count; t++) {
+        const kino__track *track = &trace->tracks.items[t];
+        if (!(track->kinds & KINO__KIND_BIT(KINO__KIND_KERNEL)))
             continue;
-        at = find_piece(w, trace->ts[source], at);
-        if (at != SIZE_MAX)
-            of_row[row] = w->pieces.items[at].step;
+        for (uint32_t row = track->first; row < track->first + track->count; row++) {
+            if (!is_launched_kernel(trace, launch, row) ||
+                kino__step_map_find(map, trace, launch, row, &hint) != 0)
+                continue;
+            if (first == KINO_NO_ROW || trace->ts[row] < trace->ts[first])
+                first = row;
+            break; /* rows of a track come by start */
+        }
     }
+    return first;
 }
 
-static bool collect_steps(step_work *w, kino__arena *scratch)
+static kino__steps *emit(const kino__step_map *w, const kino__trace *trace, size_t *size)
 {
-    bool has_any;
-    const int64_t *numbers = step_numbers(w->trace, scratch, &has_any);
-    if (!numbers)
-        return false;
-    for (size_t i = 0; has_any && i < w->trace->tracks.count; i++)
-        if (w->trace->tracks.items[i].kind != KINO__TRACK_DEVICE &&
-            !collect_track(w, &w->trace->tracks.items[i], numbers))
-            return false;
-    if (w->steps.count)
-        qsort(w->steps.items, w->steps.count, sizeof *w->steps.items, compare_steps);
-    return cut_pieces(w, scratch);
-}
-
-static kino__steps *emit(const step_work *w, size_t *size)
-{
-    const uint32_t *launch = kino__link_launch(w->trace);
-    size_t steps_size = w->steps.count * sizeof(kino__step);
+    const uint32_t *launch = kino__link_launch(trace);
+    size_t steps_size = w->steps.count * sizeof(kino__step), at = SIZE_MAX;
     kino__steps *steps = NULL;
     if (launch)
-        steps = kino__link_block(w->trace, sizeof *steps + steps_size, w->trace->event_count,
+        steps = kino__link_block(trace, sizeof *steps + steps_size, trace->event_count,
                                  sizeof(uint32_t), size);
     if (!steps)
         return NULL;
     kino__step *items = (kino__step *)(steps + 1);
     uint32_t *of_row = (uint32_t *)(items + w->steps.count);
-    for (size_t i = 0; i < w->steps.count; i++) {
-        items[i] = w->steps.items[i];
-        items[i].dur = w->trace->dur[items[i].row] > 0 ? w->trace->dur[items[i].row] : 0;
-    }
-    fill_rows(w, launch, of_row);
+    if (w->steps.count)
+        memcpy(items, w->steps.items, steps_size);
+    for (uint32_t row = 0; row < trace->event_count; row++)
+        of_row[row] = kino__step_map_find(w, trace, launch, row, &at);
     *steps = (kino__steps){items, w->steps.count, of_row};
     return steps;
 }
 
+bool kino__step_map_init(kino__step_map *map, const kino__trace *trace)
+{
+    *map = (kino__step_map){0};
+    map->steps.allocator = map->pieces.allocator = trace->arena.allocator;
+    map->first_kernel = KINO_NO_ROW;
+    map->recorded_from = INT64_MIN;
+    const uint32_t *launch = kino__link_launch(trace);
+    if (!launch || !kino__trace_find_steps(trace, &map->steps) || !cut_pieces(map))
+        return false;
+    map->first_kernel = find_first_kernel(map, trace, launch);
+    if (map->first_kernel != KINO_NO_ROW)
+        map->recorded_from = trace->ts[map->first_kernel];
+    return true;
+}
+
+void kino__step_map_deinit(kino__step_map *map)
+{
+    kino__vec_deinit(&map->pieces);
+    kino__vec_deinit(&map->steps);
+}
+
 static void *make_steps(const kino__trace *trace, kino__arena *scratch, size_t *size)
 {
-    step_work w = {.trace = trace};
-    w.steps.allocator = w.pieces.allocator = scratch->allocator;
-    kino__steps *steps = collect_steps(&w, scratch) ? emit(&w, size) : NULL;
-    kino__vec_deinit(&w.pieces);
-    kino__vec_deinit(&w.steps);
+    (void)scratch;
+    kino__step_map map;
+    kino__steps *steps = kino__step_map_init(&map, trace) ? emit(&map, trace, size) : NULL;
+    kino__step_map_deinit(&map);
     return steps;
 }
 

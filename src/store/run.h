@@ -19,8 +19,16 @@ struct kino__run {
      * those who have the run for themselves, and columns that are not there are loaded again by who
      * needs them. */
     bool is_tight;
+    /* The traces of ranks alone, where there are others too (launchers, helpers); NULL: all are. */
+    const kino__run *ranks;
     kino__run_steps steps; /* of a tight run */
 };
+
+/* What analyses are about. */
+static inline const kino__run *kino__run_of_ranks(const kino__run *run)
+{
+    return run->ranks ? run->ranks : run;
+}
 
 /* Takes the traces (also on failure), numbers them, and moves all epoch clocks to the common
  * origin. */

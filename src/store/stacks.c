@@ -356,7 +356,7 @@ void kino__stack_label(const kino__trace *trace, const kino__track *track, bool 
 
 const char *kino__stack_why_empty(kino__stack_kind kind)
 {
-    return kind == KINO__STACK_PYTHON ? "there are no Python spans to make stacks of (the PyTorch "
+    return kind == KINO__STACK_PYTHON ? "no Python spans to build stacks from (the PyTorch "
                                         "profiler records them with with_stack=True)"
-                                      : "there are no spans to make stacks of";
+                                      : "no spans to build stacks from";
 }

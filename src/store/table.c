@@ -92,6 +92,25 @@ size_t kino_result_row_count(const kino_result *result, size_t table)
     return table < result->tables.count ? kino__table_row_count(result->tables.items[table]) : 0;
 }
 
+const char *kino_result_note(const kino_result *result, size_t index)
+{
+    return index < result->notes.count ? result->notes.items[index] : NULL;
+}
+
+bool kino_result_param(const kino_result *result, size_t index, const char **name, kino_cell *value)
+{
+    if (index >= result->params.count)
+        return false;
+    *name = result->params.items[index].name;
+    *value = result->params.items[index].value;
+    return true;
+}
+
+int64_t kino_result_origin(const kino_result *result)
+{
+    return result->input.origin_ns;
+}
+
 void kino_result_free(kino_result *result)
 {
     if (!result)

@@ -77,13 +77,18 @@ static void free_attachments(kino__trace *trace)
     }
 }
 
+void kino__trace_forget_links(kino__trace *trace)
+{
+    kino__links_free(trace->links);
+    trace->links = NULL;
+}
+
 void kino__trace_forget(kino__trace *trace)
 {
     free_attachments(trace);
-    kino__links_free(trace->links);
+    kino__trace_forget_links(trace);
     kino__arg_columns_free(trace->arg_columns);
     trace->attachments = NULL;
-    trace->links = NULL;
     trace->arg_columns = NULL;
 }
 
@@ -107,10 +112,22 @@ void kino__trace_free(kino__trace *trace)
     free(trace);
 }
 
+static const unsigned ID_COLUMNS = KINO__COLUMN_BIND | KINO__COLUMN_EXTERNAL;
+
+void kino__trace_drop_ids(kino__trace *trace)
+{
+    if (trace->source || !trace->columns || trace->has_dropped)
+        return;
+    kino__pages_drop(trace->bind, trace->event_count * sizeof *trace->bind);
+    kino__pages_drop(trace->external, trace->event_count * sizeof *trace->external);
+    trace->bind = trace->external = NULL;
+    trace->has_dropped = true;
+}
+
 bool kino__trace_need(const kino__trace *trace, unsigned columns, kino__pool *pool)
 {
     if (!trace->source)
-        return true;
+        return !trace->has_dropped || !(columns & ID_COLUMNS);
     /* Lazily made columns are no part of a trace's visible value, hence the cast. */
     kino__trace *self = (kino__trace *)(uintptr_t)trace;
     /* Acquire pairs with the release below: who sees the bit sees the column. */
@@ -131,6 +148,8 @@ kino_status kino__trace_require(const kino__trace *trace, unsigned columns, kino
 {
     if (kino__trace_need(trace, columns, pool))
         return KINO_OK;
+    if (trace->has_dropped)
+        return kino__fail(err, KINO_ARGUMENT, "the run was used up by a report");
     kino__trace *self = (kino__trace *)(uintptr_t)trace; /* for the lock */
     pthread_mutex_lock(&self->source_lock);
     kino_error why = trace->source->why;
@@ -254,4 +273,20 @@ uint32_t *kino__trace_file_order_new(const kino__trace *trace)
             rows[count++] = by_number[number];
     free(by_number);
     return rows;
+}
+
+bool kino__trace_window(const kino__trace *trace, int64_t *start, int64_t *end)
+{
+    *start = INT64_MAX;
+    *end = INT64_MIN;
+    for (uint32_t row = 0; row < trace->event_count; row++) {
+        int64_t ts = trace->ts[row], dur = trace->dur[row], last;
+        if (ts == KINO_NO_TIME || trace->phase[row] == 'M')
+            continue;
+        if (dur == KINO_NO_TIME || dur < 0 || __builtin_add_overflow(ts, dur, &last))
+            last = ts;
+        *start = ts < *start ? ts : *start;
+        *end = last > *end ? last : *end;
+    }
+    return *start != INT64_MAX;
 }

@@ -16,6 +16,7 @@
 #include <kino/base.h>
 
 #include "base/map.h"
+#include "base/process_place.h"
 #include "base/string_pool.h"
 #include "base/thread.h"
 #include "base/vec.h"
@@ -164,7 +165,8 @@ struct kino__trace {
     /* columns: event_count entries each */
     int64_t *ts;        /* ns since the run's origin, or KINO_NO_TIME */
     int64_t *dur;       /* ns, or KINO_NO_TIME */
-    uint64_t *place;    /* of the arguments */
+    uint64_t *place;    /* of the arguments: kino__trace_place */
+    uint64_t *has_args; /* instead of places, where these are their events' numbers: a bit a row */
     kino_strid *name;   /* or KINO_NO_STRING */
     uint32_t *number;   /* in its file */
     uint32_t *bind;     /* correlation; for flow and async phases their id */
@@ -190,6 +192,8 @@ struct kino__trace {
     kino_str compression;        /* "", "gzip", "zstd" */
     kino_str worker, span, host; /* size 0 when unknown */
     int64_t rank, world_size;    /* KINO_NO_INT when unknown */
+    kino__process_role role;     /* of its process */
+    bool begins_with_step;       /* its recording began together with a step */
     int64_t base_ns;             /* baseTimeNanoseconds, or 0: what "ts" in the file counts from */
     int64_t origin_ns;           /* of ts: epoch ns, or the file's own clock when that is unknown */
     int64_t shift_ns;            /* from the trace's own origin to the run's: already in ts */
@@ -207,6 +211,7 @@ struct kino__trace {
     kino__attachment *attachments; /* atomic; see kino__trace_attachment */
     kino__column_source *source;   /* NULL: all columns are there */
     unsigned columns_there;        /* kino__column bits that source has loaded; atomic */
+    bool has_dropped;              /* kino__trace_drop_ids */
     pthread_mutex_t source_lock;   /* held while columns are loaded */
 };
 
@@ -236,11 +241,28 @@ const void *kino__trace_attachment(const kino__trace *trace, const void *key,
  * made again when it is asked for. Only while nobody else uses the trace, nor anything of these. */
 void kino__trace_forget(kino__trace *trace);
 
+/* The same for links alone. */
+void kino__trace_forget_links(kino__trace *trace);
+
+/* Gives back the columns of ids (bind, external) for good, where they were made by reading text:
+ * for those who will do no more with the trace than what needs none. Whoever asks for them is told
+ * that they are not there. As alone as for forgetting. */
+void kino__trace_drop_ids(kino__trace *trace);
+
 /* Forgets, and gives back the columns too (where there is a source that makes them again) and the
  * pages of the text. Texts, tracks and labels stay. As alone as for forgetting. */
 void kino__trace_release(kino__trace *trace);
 /* Was all of it released, or not loaded yet? */
 bool kino__trace_is_released(const kino__trace *trace);
+
+/* Where the arguments of an event lie, 0: it has none. */
+static inline uint64_t kino__trace_place(const kino__trace *trace, uint32_t row)
+{
+    if (!trace->has_args)
+        return trace->place[row];
+    bool has_any = trace->has_args[row / 64] >> row % 64 & 1;
+    return has_any ? ((uint64_t)trace->number[row] + 1) << 32 | row : 0;
+}
 
 /* Any category id of this trace; empty for NONE. */
 kino_str kino__trace_category_text(const kino__trace *trace, uint16_t category);
@@ -278,5 +300,9 @@ kino_str kino__trace_metadata(const kino__trace *trace, const char *key);
 /* Rows in file order: a new array of event_count rows, the caller frees; NULL when memory is
  * out. */
 uint32_t *kino__trace_file_order_new(const kino__trace *trace);
+
+/* First start and last end of the trace's events that have a time (metadata apart); false when
+ * there are none. */
+bool kino__trace_window(const kino__trace *trace, int64_t *start, int64_t *end);
 
 #endif

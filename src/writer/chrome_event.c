@@ -81,6 +81,20 @@ static void set_number(kino__chrome_event_writer *w, pieces *p, int which, int64
     p->failed |= scratch->failed;
 }
 
+/* A label that is not JSON becomes a text: repaired, it might be that of another track. */
+static void set_raw(kino__chrome_event_writer *w, pieces *p, int which, kino_str label)
+{
+    kino__buffer *scratch = &w->scratch[which];
+    scratch->size = 0;
+    kino__json_sanitize(label, scratch);
+    if (!scratch->failed && !kino__str_equal(kino__buffer_str(scratch), label)) {
+        set_quoted(w, p, which, label);
+        return;
+    }
+    p->of[which] = (piece){kino__buffer_str(scratch), false};
+    p->failed |= scratch->failed;
+}
+
 static void set_label(kino__chrome_event_writer *w, pieces *p, int which, const kino__label *label,
                       bool is_text)
 {
@@ -92,10 +106,7 @@ static void set_label(kino__chrome_event_writer *w, pieces *p, int which, const 
         set_quoted(w, p, which, kino__trace_string(w->trace, label->text));
         break;
     case KINO__LABEL_RAW:
-        w->scratch[which].size = 0;
-        kino__json_sanitize(kino__trace_string(w->trace, label->text), &w->scratch[which]);
-        p->of[which] = (piece){kino__buffer_str(&w->scratch[which]), false};
-        p->failed |= w->scratch[which].failed;
+        set_raw(w, p, which, kino__trace_string(w->trace, label->text));
         break;
     case KINO__LABEL_NONE:
         break;
@@ -202,7 +213,7 @@ static void add_row(kino__chrome_event_writer *w, uint32_t row, uint8_t phase, k
         at = PUT(at, ", \"dur\": ");
         at += kino__format_us(trace->dur[row], at);
     }
-    if (trace->place[row]) {
+    if (kino__trace_place(trace, row)) {
         at = PUT(at, ",\n    \"args\": ");
         out->size = (size_t)(at - out->data);
         kino__json_sanitize(kino__args_text(trace, row, &w->cursor), out);

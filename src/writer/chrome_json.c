@@ -8,6 +8,7 @@
 #include "writer/chrome_event.h"
 #include "writer/json_text.h"
 #include "writer/ordered.h"
+#include "writer/pair_order.h"
 #include "writer/writer.h"
 
 enum { BLOCK_ROWS = 8192 };
@@ -52,7 +53,7 @@ static kino_status output_init(output *o, unsigned jobs, kino_error *err)
 {
     o->order = kino__trace_file_order_new(o->trace);
     o->writers = calloc(jobs, sizeof *o->writers);
-    if (!o->order || !o->writers)
+    if (!o->order || !o->writers || !kino__pair_order_apply(o->trace, o->order))
         return kino__fail_nomem(err);
     for (unsigned i = 0; i < jobs; i++)
         kino__chrome_event_writer_init(&o->writers[i], o->trace);
@@ -109,7 +110,7 @@ static kino_status write_trace(const kino__run *run, kino__sink *sink,
                                const kino__write_context *context, kino_error *err)
 {
     if (run->traces.count != 1)
-        return kino__fail(err, KINO_ARGUMENT, "has %zu traces; choose one with --rank",
+        return kino__fail(err, KINO_ARGUMENT, "has %zu traces; select one with --rank",
                           run->traces.count);
     output o = {.trace = run->traces.items[0], .progress = context->progress};
     unsigned jobs = kino__pool_jobs(context->pool);

@@ -7,6 +7,7 @@
  * length is added to one node and taken from the node below, and what remains adds up to the
  * lengths of the spans at the bottom, exactly. Memory: the tree, and 16 bytes a span of the largest
  * track. */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/decimal.h"
@@ -15,6 +16,7 @@
 #include "writer/writer.h"
 
 enum { FLUSH_BYTES = 1 << 18, PROGRESS_STEP = 4096 };
+enum { LEAST_LIMIT = 64 << 20, LIMIT_PER_EVENT = 4096 }; /* bytes of output */
 #define NO_NODE UINT32_MAX
 
 /* A distinct stack: a frame on another stack. Weights may be sums of absurd durations. */
@@ -31,6 +33,7 @@ typedef struct output {
     kino__map children; /* parent << 32 | frame -> node */
     KINO__VEC(node) nodes;
     KINO__VEC(uint32_t) open; /* the nodes of the spans that are open, the track below them */
+    uint64_t event_count;
     bool by_rank;
 } output;
 
@@ -140,10 +143,9 @@ static kino_status add_track(output *o, const kino__trace *trace, const kino__tr
 
 static kino_status add_run(output *o, kino_error *err)
 {
-    uint64_t total = 0;
     for (size_t i = 0; i < o->run->traces.count; i++)
-        total += o->run->traces.items[i]->event_count;
-    kino__progress_stage(o->context->progress, "writing", total);
+        o->event_count += o->run->traces.items[i]->event_count;
+    kino__progress_stage(o->context->progress, "writing", o->event_count);
     for (size_t i = 0; i < o->run->traces.count; i++) {
         const kino__trace *trace = o->run->traces.items[i];
         if (!kino__stack_frames_start(&o->frames, trace))
@@ -272,9 +274,35 @@ static bool step(tree *t, const output *o, bool *has_memory)
     return *has_memory;
 }
 
+/* Each line repeats its whole stack, so the text grows with the square of the depth. What is out of
+ * proportion to the run is refused before a byte is written. */
+static kino_status check_size(const output *o, kino_error *err)
+{
+    const uint64_t most = LEAST_LIMIT + o->event_count * LIMIT_PER_EVENT;
+    uint64_t *length = malloc((o->nodes.count + 1) * sizeof *length), total = 0;
+    if (!length)
+        return kino__fail_nomem(err);
+    for (size_t i = 0; i < o->nodes.count; i++) { /* a parent comes before its children */
+        const node *n = &o->nodes.items[i];
+        length[i] = 1 + kino__string_pool_text(&o->frames.texts, n->frame).size;
+        length[i] += n->parent == NO_NODE ? 0 : length[n->parent];
+        total += n->weight ? length[i] : 0;
+    }
+    free(length);
+    if (total <= most)
+        return KINO_OK;
+    return kino__fail(err, KINO_LIMIT,
+                      "cannot write '%s': its deep stacks would take %" PRIu64
+                      " MB of text (limit: %" PRIu64
+                      " MB for this run); select fewer frames with --stacks op or --stacks python, "
+                      "or write speedscope or .kino",
+                      o->context->label, total / 1000000, most / 1000000);
+}
+
 static kino_status write_tree(output *o, kino__sink *sink, kino_error *err)
 {
     tree t = {0};
+    KINO_TRY(check_size(o, err));
     bool has_memory = tree_init(&t, o);
     kino_status st = KINO_OK;
     while (st == KINO_OK && has_memory && step(&t, o, &has_memory)) {
@@ -310,7 +338,7 @@ const kino__writer_def kino__writer_collapsed = {
     .name = "collapsed",
     .suffix = ".folded",
     .other_suffix = ".collapsed",
-    .help = "stacks added up for flame graphs: 'a;b;c N' lines",
+    .help = "collapsed stacks for flame graphs: 'a;b;c N' lines",
     .is_compressible = true,
     .takes_runs = true,
     .write = write_run,

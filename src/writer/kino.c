@@ -263,7 +263,7 @@ static kino_status write_trace(const kino__run *run, kino__sink *sink,
                                const kino__write_context *context, kino_error *err)
 {
     if (run->traces.count != 1)
-        return kino__fail(err, KINO_ARGUMENT, "has %zu traces; choose one with --rank",
+        return kino__fail(err, KINO_ARGUMENT, "has %zu traces; select one with --rank",
                           run->traces.count);
     kino__group_sizes sizes = {KINO__KINO_ROW_GROUP, KINO__KINO_ARG_GROUP, KINO__KINO_ODD_GROUP};
     return kino__kino_write(run->traces.items[0], sizes, sink, context, err);
@@ -272,6 +272,6 @@ static kino_status write_trace(const kino__run *run, kino__sink *sink,
 const kino__writer_def kino__writer_kino = {
     .name = "kino",
     .suffix = ".kino",
-    .help = "Kino's own file: columns, small, opens at once",
+    .help = "Kino's own columnar format: small, opens instantly",
     .write = write_trace,
 };

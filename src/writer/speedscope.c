@@ -226,7 +226,7 @@ static kino_status write_run(const kino__run *run, kino__sink *sink,
 const kino__writer_def kino__writer_speedscope = {
     .name = "speedscope",
     .suffix = ".speedscope.json",
-    .help = "stacks over time for speedscope, one profile a thread",
+    .help = "stacks over time for speedscope, one profile per thread",
     .is_compressible = true,
     .takes_runs = true,
     .write = write_run,

@@ -79,8 +79,8 @@ TEST(python_stacks_without_python_say_why)
 {
     kino__trace *trace = FIXTURE({.cat = "cpu_op", .name = "mm", .track = 1, .ts = 0, .dur = 1});
     check_flame(&trace, 1, "stacks=python", "",
-                "flame not available: there are no Python spans to make stacks of (the PyTorch "
-                "profiler records them with with_stack=True)");
+                "flame not available: no Python spans to build stacks from (the PyTorch profiler "
+                "records them with with_stack=True)");
     kino__trace_free(trace);
 }
 

@@ -590,14 +590,14 @@ TEST(what_is_no_trace_is_an_error_that_says_why)
 {
     static const struct {
         const char *text, *why;
-    } texts[] = {{"", "it is empty"},
-                 {"hello", "it is not a trace in any format known here"},
-                 {"   \n", "it is not a trace in any format known here"},
-                 {"{\"schema\": \"1.0.1\", \"nodes\": []}", "it is JSON, but has no traceEvents"},
-                 {"{}", "it is JSON, but has no traceEvents"},
-                 {"{\"a\": 1, \"trace", "it ends before its traceEvents begin"},
-                 {"[1, 2, 3]", "it is a JSON list, but not of trace events"},
-                 {"[[[[[[", "it is a JSON list, but not of trace events"}};
+    } texts[] = {{"", "file is empty"},
+                 {"hello", "not a trace in any known format"},
+                 {"   \n", "not a trace in any known format"},
+                 {"{\"schema\": \"1.0.1\", \"nodes\": []}", "JSON without traceEvents"},
+                 {"{}", "JSON without traceEvents"},
+                 {"{\"a\": 1, \"trace", "unexpected end of file before traceEvents"},
+                 {"[1, 2, 3]", "JSON array, but not of trace events"},
+                 {"[[[[[[", "JSON array, but not of trace events"}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         kino_error err = {0};
         /* an empty text, compressed, is not an empty file: plain ways only */

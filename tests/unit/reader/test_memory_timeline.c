@@ -170,7 +170,7 @@ TEST(only_lists_of_lists_of_numbers_are_memory_timelines)
     CHECK(load(KINO__STR("[[\"a\", 1]]"), &err) == NULL); /* Chrome's reader says no */
     CHECK(strstr(err.message, "not of trace events") != NULL);
     CHECK(load(KINO__STR("[[1]]"), &err) == NULL);
-    CHECK(strstr(err.message, "no memory record") != NULL);
+    CHECK(strstr(err.message, "without memory records") != NULL);
     trace = load_text("\xef\xbb\xbf [\n[ 7, 9, 1, 8 ]]"); /* an action and a category of tomorrow */
     CHECK_STR(chrome_name(trace, 0), "action 9");
     CHECK_STR(chrome_args(trace, 0), "{\"Bytes\": 1, \"Category\": 8}");

@@ -50,6 +50,29 @@ TEST(steps_hold_host_events_by_start_and_device_work_by_its_launch)
     kino__trace_free(trace);
 }
 
+TEST(steps_do_not_hold_device_work_that_was_launched_before_the_recording)
+{
+    kino__trace *trace =
+        FIXTURE({.cat = "user_annotation", .name = "ProfilerStep#1", .ts = 0, .dur = 100},
+                {.cat = "user_annotation", .name = "ProfilerStep#2", .ts = 100, .dur = 100},
+                {.cat = "cuda_runtime", .ts = 10, .dur = 2, .bind = 1},         /* 2 */
+                {.cat = "cuda_runtime", .ts = 110, .dur = 2, .bind = 2},        /* 3 */
+                {.cat = "kernel", .track = 7, .ts = 5, .dur = 60, .bind = 8},   /* 4: before */
+                {.cat = "kernel", .track = 8, .ts = 105, .dur = 10, .bind = 9}, /* 5: before, too */
+                {.cat = "kernel", .track = 7, .ts = 120, .dur = 10, .bind = 1}, /* 6: by launch */
+                {.cat = "kernel", .track = 8, .ts = 121, .dur = 10, .bind = 7}, /* 7: by start */
+                {.cat = "kernel", .track = 7, .ts = 130, .dur = 10, .bind = 2}, /* 8 */
+                {.cat = "cpu_op", .track = 1, .ts = 6, .dur = 5});              /* 9: of the host */
+    static const int64_t want[] = {1, 2, 1, 2, -1, -1, 1, 2, 2, 1};
+    for (uint32_t i = 0; i < 10; i++)
+        CHECK_EQ(step_of(trace, i), want[i]);
+    kino__step_map map;
+    REQUIRE(kino__step_map_init(&map, trace));
+    CHECK_EQ(fixture_number(trace, map.first_kernel), 6);
+    kino__step_map_deinit(&map);
+    kino__trace_free(trace);
+}
+
 TEST(steps_agree_with_their_definition_when_they_overlap)
 {
     fixture_random random = {5};
@@ -83,4 +106,93 @@ TEST(steps_agree_with_their_definition_when_they_overlap)
         if (!ok)
             break;
     }
+}
+
+/* -- without marks: iterations */
+
+TEST(steps_without_marks_are_from_the_end_of_one_optimizer_step_to_the_next)
+{
+    kino__trace *trace = FIXTURE(
+        {.cat = "cpu_op", .ts = 5, .dur = 5}, /* 0: of an iteration that began before */
+        {.cat = "user_annotation", .name = "Optimizer.step#SGD.step", .ts = 10, .dur = 10},
+        {.cat = "cpu_op", .ts = 30, .dur = 5}, /* 2 */
+        {.cat = "user_annotation", .name = "Optimizer.step#SGD.step", .ts = 110, .dur = 20},
+        {.cat = "cpu_op", .track = 1, .ts = 130, .dur = 5}, /* 4 */
+        {.cat = "user_annotation", .name = "Optimizer.step#SGD.step", .ts = 200, .dur = 10},
+        {.cat = "cpu_op", .ts = 220, .dur = 5}, /* 6: of one that is not complete */
+        {.cat = "user_annotation", .name = "DistributedDataParallel.forward", .ts = 30, .dur = 5},
+        {.cat = "gpu_user_annotation",
+         .name = "Optimizer.step#SGD.step",
+         .track = 7,
+         .ts = 115,
+         .dur = 90});
+    static const int64_t want[] = {-1, -1, 0, 0, 1, 1, -1, 0};
+    const kino__steps *steps = kino__link_steps(trace);
+    REQUIRE(steps != NULL);
+    REQUIRE_EQ(steps->count, 2);
+    CHECK_EQ(steps->items[0].ts, 20);
+    CHECK_EQ(steps->items[0].dur, 110);
+    CHECK_EQ(steps->items[1].ts, 130);
+    CHECK_EQ(steps->items[1].dur, 80);
+    CHECK_EQ(fixture_number(trace, steps->items[1].row), 5);
+    CHECK_EQ(steps->items[0].source, KINO__STEP_OPTIMIZER);
+    for (uint32_t i = 0; i < 8; i++)
+        CHECK_EQ(step_of(trace, i), want[i]);
+    kino__trace_free(trace);
+}
+
+TEST(steps_by_iterations_begin_with_the_recording_when_it_began_with_a_step)
+{
+    kino__trace *trace =
+        FIXTURE({.cat = "cpu_op", .ts = 5, .dur = 5},
+                {.cat = "user_annotation", .name = "Optimizer.step#SGD.step", .ts = 10, .dur = 10});
+    kino__step_list steps = {0};
+    REQUIRE(kino__trace_find_steps(trace, &steps));
+    CHECK_EQ(steps.count, 0);
+    trace->begins_with_step = true;
+    REQUIRE(kino__trace_find_steps(trace, &steps));
+    REQUIRE_EQ(steps.count, 1);
+    CHECK_EQ(steps.items[0].ts, 5);
+    CHECK_EQ(steps.items[0].dur, 15);
+    kino__vec_deinit(&steps);
+    kino__trace_free(trace);
+}
+
+/* A wrapped optimizer is inside of the other; of two that take turns one is enough; without any the
+ * data loader says where an iteration begins, and then the forward pass. */
+TEST(steps_by_iterations_are_as_many_as_there_are_iterations)
+{
+    kino__trace *trace = FIXTURE(
+        {.cat = "user_annotation", .name = "Optimizer.step#Outer.step", .ts = 0, .dur = 10},
+        {.cat = "user_annotation", .name = "Optimizer.step#Adam.step", .ts = 1, .dur = 5},
+        {.cat = "user_annotation", .name = "Optimizer.step#D.step", .ts = 20, .dur = 5},
+        {.cat = "user_annotation", .name = "Optimizer.step#D.step", .ts = 30, .dur = 5},
+        {.cat = "user_annotation", .name = "Optimizer.step#Outer.step", .ts = 50, .dur = 10},
+        {.cat = "user_annotation", .name = "Optimizer.step#Adam.step", .ts = 51, .dur = 5},
+        {.cat = "user_annotation", .name = "Optimizer.step#D.step", .ts = 70, .dur = 5});
+    const kino__steps *steps = kino__link_steps(trace);
+    REQUIRE(steps && steps->count == 1);
+    CHECK_EQ(steps->items[0].ts, 10);
+    CHECK_EQ(steps->items[0].dur, 50);
+    kino__trace_free(trace);
+    trace =
+        FIXTURE({.cat = "user_annotation", .name = "enumerate(DataLoader)#X", .ts = 0, .dur = 5},
+                {.cat = "user_annotation", .name = "Optimizer.step#D.step", .ts = 20, .dur = 5},
+                {.cat = "user_annotation", .name = "enumerate(DataLoader)#X", .ts = 40, .dur = 5},
+                {.cat = "user_annotation", .name = "enumerate(DataLoader)#X", .ts = 70, .dur = 5});
+    steps = kino__link_steps(trace);
+    REQUIRE(steps && steps->count == 2);
+    CHECK_EQ(steps->items[0].ts, 0);
+    CHECK_EQ(steps->items[0].dur, 40);
+    CHECK_EQ(steps->items[1].dur, 30);
+    CHECK_EQ(steps->items[1].source, KINO__STEP_LOADER);
+    kino__trace_free(trace);
+    trace = FIXTURE(
+        {.cat = "user_annotation", .name = "DistributedDataParallel.forward", .ts = 3, .dur = 5},
+        {.cat = "user_annotation", .name = "DistributedDataParallel.forward", .ts = 33, .dur = 5});
+    steps = kino__link_steps(trace);
+    REQUIRE(steps && steps->count == 1);
+    CHECK_EQ(steps->items[0].dur, 30);
+    CHECK_EQ(steps->items[0].source, KINO__STEP_FORWARD);
+    kino__trace_free(trace);
 }

@@ -314,7 +314,7 @@ TEST(several_traces_are_refused)
     kino__sink never = {refuse, NULL};
     kino_error err = {0};
     CHECK_EQ(kino__writer_chrome_json.write(&run, &never, &context, &err), KINO_ARGUMENT);
-    CHECK_STR(err.message, "has 2 traces; choose one with --rank");
+    CHECK_STR(err.message, "has 2 traces; select one with --rank");
     kino__run_deinit(&run);
 }
 

@@ -490,7 +490,7 @@ TEST_THREADS(kino_columns_may_be_needed_by_many_threads_at_once)
     for (unsigned round = 0; round < 20; round++) {
         kino__trace *trace = load_image(kino__buffer_str(&file), NULL);
         REQUIRE(trace != NULL);
-        CHECK(trace->ts == NULL && trace->place == NULL); /* nothing is decoded yet */
+        CHECK(trace->ts == NULL && trace->has_args == NULL); /* nothing is decoded yet */
         reading readers[4];
         uint64_t sums[2] = {0};
         for (unsigned i = 0; i < 4; i++) {
@@ -581,7 +581,7 @@ TEST(kino_file_that_claims_too_much_is_refused)
         uint64_t value;
         const char *want;
     } cases[] = {
-        {KINO__FIELD_NUMBER_COUNT, 4000000000, "too few for the 4000000000 events it claims"},
+        {KINO__FIELD_NUMBER_COUNT, 4000000000, "claims 4000000000 events but has only"},
         {KINO__FIELD_EVENT_COUNT, 4000000000, "the metadata of the .kino file"},
         {KINO__FIELD_EVENT_COUNT, UINT64_MAX, "the metadata of the .kino file"},
         {KINO__FIELD_ROW_GROUP, 0, "the metadata of the .kino file"},
@@ -664,8 +664,9 @@ TEST(kino_column_that_cannot_be_made_leaves_the_others_alone)
     int64_t first = ts[0];
     kino_error err;
     CHECK_EQ(kino__trace_require(trace, KINO__COLUMN_ALL, NULL, &err), KINO_FORMAT);
-    CHECK(strstr(err.message, "the checksum of a group of arguments is right") != NULL);
-    CHECK(trace->place == NULL && trace->dur == NULL);
+    CHECK(strstr(err.message, "a group of arguments has a valid checksum but invalid content") !=
+          NULL);
+    CHECK(trace->has_args == NULL && trace->dur == NULL);
     CHECK(trace->ts == ts && trace->number == number && ts[0] == first);
     CHECK(kino__trace_need(trace, KINO__COLUMN_TS | KINO__COLUMN_DUR, NULL));
     CHECK(trace->dur != NULL);
@@ -691,7 +692,7 @@ static void check_column_refused(kino_str original, unsigned tag, const int64_t 
     kino__trace *trace = load_image(kino__buffer_str(&file), NULL);
     REQUIRE(trace != NULL);
     CHECK_EQ(kino__trace_require(trace, KINO__COLUMN_ALL, NULL, &err), KINO_FORMAT);
-    CHECK(strstr(err.message, "the checksum of a column is right") != NULL);
+    CHECK(strstr(err.message, "a column has a valid checksum but invalid content") != NULL);
     CHECK(err.offset >= KINO__FILE_HEAD_SIZE && err.offset < file.size);
     kino__column_scratch_deinit(&scratch);
     kino__buffer_deinit(&column);
