@@ -30,10 +30,10 @@ extern "C" {
     X(NOMEM, 1, "out of memory")                                                                   \
     X(FORMAT, 2, "input is not in the expected format")                                            \
     X(IO, 3, "reading or writing failed")                                                          \
-    X(ARGUMENT, 4, "an argument is not valid")                                                     \
+    X(ARGUMENT, 4, "invalid argument")                                                             \
     X(LIMIT, 5, "a limit was reached")                                                             \
     X(CANCELLED, 6, "interrupted")                                                                 \
-    X(NOT_FOUND, 7, "no such thing")                                                               \
+    X(NOT_FOUND, 7, "not found")                                                                   \
     X(SQL, 8, "the SQL statement failed")                                                          \
     X(UNAVAILABLE, 9, "not available in this build or for this input")
 
@@ -58,7 +58,7 @@ KINO_API const char *kino_status_text(kino_status status);
 /* The version of the library, such as "0.1.0". */
 KINO_API const char *kino_version(void);
 
-/* A view of bytes that somebody else owns; not terminated. */
+/* A view of bytes owned by someone else; not terminated. */
 typedef struct kino_str {
     const char *data;
     size_t size;

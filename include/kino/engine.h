@@ -1,9 +1,29 @@
-/* kino/engine.h - reading traces, asking questions, writing them out: the engine as a library.
+/* kino/engine.h - reading, analyzing and writing traces: the engine as a library.
  *
- *   kino_run *run;
- *   kino_run_open((const char *[]){"trace.json.gz"}, 1, NULL, &run, &err);
- *   kino_run_query(run, "SELECT name, sum(dur) FROM kernel GROUP BY name", NULL, &rows, &err);
- *   kino_render_rows(rows, NULL, write_to_stdout, NULL, &err);
+ * Example: print the time of each kernel (examples/engine does more).
+ *
+ *   static bool put(void *out, const char *bytes, size_t size)
+ *   {
+ *       return fwrite(bytes, 1, size, out) == size;
+ *   }
+ *
+ *   int main(void)
+ *   {
+ *       const char *path = "trace.json.gz", *sql = "SELECT name, sum(dur) FROM kernel GROUP BY 1";
+ *       kino_run *run = NULL;
+ *       kino_rows *rows = NULL;
+ *       kino_error err;
+ *       kino_status st = kino_run_open(&path, 1, NULL, &run, &err);
+ *       if (st == KINO_OK)
+ *           st = kino_run_query(run, sql, NULL, &rows, &err);
+ *       if (st == KINO_OK)
+ *           st = kino_render_rows(run, rows, NULL, put, stdout, &err);
+ *       if (st != KINO_OK)
+ *           fprintf(stderr, "%s\n", err.message);
+ *       kino_rows_free(rows);
+ *       kino_run_free(run);
+ *       return st != KINO_OK;
+ *   }
  *
  * A loaded run never changes and may be used by any thread; rows and options belong to one
  * thread. */
@@ -18,7 +38,7 @@
 extern "C" {
 #endif
 
-/* Called now and then during long work; total is 0 when unknown. Return false to stop: the call
+/* Called periodically during long work; total is 0 if unknown. Return false to stop: the call
  * then ends with KINO_CANCELLED. Calls never overlap, but may come from any thread. */
 typedef bool (*kino_progress_fn)(void *context, const char *what, uint64_t done, uint64_t total);
 
@@ -33,8 +53,8 @@ typedef struct kino_load_options {
     kino_progress_fn progress;
     void *progress_context;
     const char *simd; /* "auto" (or NULL), "avx512", "avx2", "scalar": for tests and measurements */
-    const char *run;  /* which run of a folder that has several, or NULL */
-    const char *span; /* which span, "newest", or NULL */
+    const char *run;  /* the run, for a folder that has several, or NULL */
+    const char *span; /* the recording, "newest", or NULL */
     const int64_t *ranks; /* only these ranks, or NULL for all */
     size_t rank_count;
     /* Bytes that the traces of a run may take; 0 = no limit. Beyond it traces are released as soon
@@ -43,10 +63,20 @@ typedef struct kino_load_options {
      * is missing and keeps it. Such a run is for one thread at a time. A single file is never
      * limited, nor is what cannot be read twice (standard input). */
     uint64_t memory;
+    /* What is known about the process of the traces, as the text of a sidecar
+     * (docs/formats/sidecar.md); NULL: what lies beside each file. */
+    const char *about;
+    /* Symbolic links in folders are followed only where they stay inside this folder; NULL:
+     * anywhere. For folders that others can write to. */
+    const char *inside;
+    /* Bytes that a file may become: compressed text, and the columns of .kino files. 0 = 64 MiB, or
+     * 100 times the size of a compressed file, 200 times that of a .kino file; with more in it, it
+     * is refused (KINO_LIMIT). A value raises that. */
+    uint64_t expansion;
 } kino_load_options;
 #define KINO_LOAD_OPTIONS_INIT                                                                     \
     {                                                                                              \
-        sizeof(kino_load_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0                     \
+        sizeof(kino_load_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, 0      \
     }
 
 /* Opens traces as one run. A path is a trace file, "-" for standard input, or a folder of
@@ -56,18 +86,18 @@ KINO_API KINO_NODISCARD kino_status kino_run_open(const char *const *paths, size
                                                   kino_error *err);
 KINO_API void kino_run_free(kino_run *run);
 
-/* What a recorder (libkino) said of its own losses; see kino_run_recover. */
+/* What a recorder (libkino) reported about its own losses; see kino_run_recover. */
 typedef struct kino_recovery {
     uint32_t size;        /* sizeof(kino_recovery), set by the caller */
     bool was_stopped;     /* the recording ended in the regular way */
     uint64_t events;      /* that are there */
     uint64_t open_spans;  /* that had no end yet */
-    uint64_t dropped;     /* records that found no room */
-    uint64_t overwritten; /* records that a flight recorder wrote over, as it is meant to */
-    uint64_t damaged;     /* records that made no sense */
+    uint64_t dropped;     /* records dropped: buffer full */
+    uint64_t overwritten; /* records that a flight recorder overwrote, as intended */
+    uint64_t damaged;     /* invalid records */
 } kino_recovery;
 
-/* Opens what a recorder left behind: the folder of its buffers, or a .kino file it wrote.
+/* Opens what a recorder left: the directory of its buffers, or a .kino file it wrote.
  * `recovery` may be NULL. */
 KINO_API KINO_NODISCARD kino_status kino_run_recover(const char *path,
                                                      const kino_load_options *options,
@@ -155,7 +185,7 @@ typedef struct kino_report_options {
     const char *compat; /* as a reference implementation has it: "tensorboard"; or NULL */
     const char *steps;  /* only these profiler steps, "5" or "3-7"; or NULL */
     bool full;          /* with the details, and tables that grow with the trace */
-    /* Nobody else uses the run: what is worked out about a trace is given back at once, so that
+    /* The run is not used elsewhere: what is computed about a trace is released at once, so that
      * memory does not grow with the number of traces beyond what loading takes. */
     bool alone;
 } kino_report_options;
@@ -220,13 +250,14 @@ typedef struct kino_write_options {
         sizeof(kino_write_options), NULL, 0, NULL, NULL, NULL, NULL                                \
     }
 
-/* Writes the run in another format; "-" is standard output. Appears whole or not at all. */
+/* Writes the run in another format; "-" is standard output. The file is complete or does not
+ * appear at all. */
 KINO_API KINO_NODISCARD kino_status kino_run_write(kino_run *run, const char *path,
                                                    const kino_write_options *options,
                                                    kino_error *err);
 
-/* Is this a format that kino_run_write knows, by name or by the path's suffix? To be asked before a
- * long load. */
+/* Does kino_run_write support this format, by name or by the path's suffix? Call it before a long
+ * load. */
 KINO_API KINO_NODISCARD kino_status kino_writer_check(const char *path, const char *format,
                                                       kino_error *err);
 
@@ -314,7 +345,7 @@ KINO_API KINO_NODISCARD kino_status kino_run_merge(kino_run *run, const kino_mer
 typedef struct kino_counter_options {
     uint32_t size;
     const char *compat;     /* "hta", "hta-ns": what HTA adds; NULL: exact times and more */
-    bool include_last_step; /* also of the last profiler step, which HTA leaves out */
+    bool include_last_step; /* with compat: also of the last profiler step, which HTA leaves out */
     kino_progress_fn progress;
     void *progress_context;
 } kino_counter_options;
@@ -323,9 +354,9 @@ typedef struct kino_counter_options {
         sizeof(kino_counter_options), NULL, false, NULL, NULL                                      \
     }
 
-/* The same events, and counters that they imply behind them: queue length of each stream, memory
- * bandwidth, utilisation of devices, allocated memory (kino-convert(1) has their names). What a
- * trace does not allow is left out, with a warning when nothing is left. */
+/* The same events, followed by counters derived from them: queue length of each stream, memory
+ * bandwidth, device utilization, allocated memory (their names are in kino-convert(1)). Counters
+ * without data are left out, with a warning if none is left. */
 KINO_API KINO_NODISCARD kino_status kino_run_add_counters(kino_run *run,
                                                           const kino_counter_options *options,
                                                           kino_run **out, kino_error *err);
@@ -368,8 +399,8 @@ typedef struct kino_sequence_overlay_options {
 KINO_API KINO_NODISCARD kino_status kino_run_overlay_kernel_sequences(
     kino_run *run, const kino_sequence_overlay_options *options, kino_run **out, kino_error *err);
 
-/* Writes each trace into a file of its own in a folder (made when missing), named after its input;
- * options->format is needed. Each file appears whole or not at all. */
+/* Writes each trace to its own file in a folder (created if needed), named after its input;
+ * options->format is required. Each file is complete or does not appear at all. */
 KINO_API KINO_NODISCARD kino_status kino_run_write_folder(kino_run *run, const char *folder,
                                                           const kino_write_options *options,
                                                           kino_error *err);
@@ -418,7 +449,7 @@ typedef struct kino_catalog_file {
     const char *span;     /* digits; NULL: the name has none */
     uint32_t span_number; /* among the spans of its worker, from 1; 0: no span */
     bool is_newest;       /* the last of these, or without a span */
-    int64_t rank;         /* that the name tells, or KINO_NO_INT */
+    int64_t rank;         /* from the file name, or KINO_NO_INT */
     uint64_t bytes;
     int64_t changed_ns; /* since 1970 */
     uint64_t inode;
@@ -433,8 +464,8 @@ typedef struct kino_catalog_run {
     uint32_t span_count; /* the most that a worker has; 0: names have no spans */
 } kino_catalog_run;
 
-/* The runs of files and folders, those of a folder however deep they lie. KINO_NOT_FOUND, KINO_IO:
- * a path is not there; a folder without traces is no error. */
+/* The runs of files and folders, at any depth. KINO_NOT_FOUND, KINO_IO: a path does not exist; a
+ * folder without traces is not an error. */
 KINO_API KINO_NODISCARD kino_status kino_catalog_new(const char *const *paths, size_t count,
                                                      kino_catalog **out, kino_error *err);
 /* The n-th run in natural order, NULL at the end. Owned by the catalog. */
@@ -457,7 +488,7 @@ typedef struct kino_demo_options {
         sizeof(kino_demo_options), 4, 6, 0, 1, NULL, NULL, NULL                                    \
     }
 
-/* Writes a realistic training run into a folder (made when missing), one trace a rank. */
+/* Writes a realistic training run to a folder (created if needed), one trace per rank. */
 KINO_API KINO_NODISCARD kino_status kino_demo_write(const char *folder,
                                                     const kino_demo_options *options,
                                                     kino_error *err);

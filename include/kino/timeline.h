@@ -1,9 +1,21 @@
-/* kino/timeline.h - a run as something to look at: tracks, and slices reduced to what a screen can
- * show.
+/* kino/timeline.h - a run for display: tracks, and slices reduced to what a screen can show.
  *
- *   kino_timeline_new(run, NULL, &timeline, &err);
- *   kino_timeline_tracks(timeline, &tracks, &err);           what there is to draw
- *   kino_timeline_tile(timeline, &request, write, ctx, &err);  the slices of some tracks, binary
+ * Example: list the tracks, then write the slices of all of them in a form for drawing.
+ *
+ *   static kino_status draw(kino_run *run, kino_write_fn write, void *context, kino_error *err)
+ *   {
+ *       kino_timeline *timeline = NULL;
+ *       kino_result *tracks = NULL;
+ *       kino_area area = KINO_AREA_INIT;
+ *       kino_status st = kino_timeline_new(run, NULL, &timeline, err);
+ *       if (st == KINO_OK)
+ *           st = kino_timeline_tracks(timeline, &tracks, err);
+ *       if (st == KINO_OK)
+ *           st = kino_timeline_tile(timeline, &area, 1920, write, context, err);
+ *       kino_result_free(tracks);
+ *       kino_timeline_free(timeline);
+ *       return st;
+ *   }
  *
  * The levels of detail are built once, so that the cost of a tile depends on its pixels and not on
  * the events below them. A timeline never changes and may be used by any thread. Every function
@@ -59,14 +71,14 @@ typedef struct kino_area {
 
 /* The slices of an area for this many pixels, at most a few each, as bytes (docs/formats/tile.md),
  * in one call of write. KINO_NOT_FOUND: no such track; KINO_ARGUMENT: no pixels, or an area that
- * ends before it begins; KINO_LIMIT: more slices than anybody could draw. area may be NULL:
+ * ends before it starts; KINO_LIMIT: too many slices. area may be NULL:
  * everything. */
 KINO_API KINO_NODISCARD kino_status kino_timeline_tile(const kino_timeline *timeline,
                                                        const kino_area *area, unsigned pixels,
                                                        kino_write_fn write, void *context,
                                                        kino_error *err);
 
-/* All that is known about one event. Tables: event (one row), args, stack (its parents, outermost
+/* Everything known about one event. Tables: event (one row), args, stack (its parents, outermost
  * first), links (launch, kernels, op, module, Python, forward, backward, flows: each with where it
  * is drawn). KINO_NOT_FOUND: no event has this id. */
 KINO_API KINO_NODISCARD kino_status kino_timeline_event(const kino_timeline *timeline, int64_t id,
@@ -89,14 +101,14 @@ typedef struct kino_search {
         sizeof(kino_search), NULL, KINO_AREA_INIT, 1000                                            \
     }
 
-/* Tables: found (in order of time), count (one row: all that match). KINO_ARGUMENT: a word makes no
- * sense. */
+/* Tables: found (in order of time), count (one row: all that match). KINO_ARGUMENT: an
+ * invalid word. */
 KINO_API KINO_NODISCARD kino_status kino_timeline_search(const kino_timeline *timeline,
                                                          const kino_search *search,
                                                          kino_result **out, kino_error *err);
 
 /* What lies in an area. Tables: slices (by name and category: count, time inside the area, own
- * time), categories, tracks (busy time and utilisation), counters. area may be NULL: everything. */
+ * time), categories, tracks (busy time and utilization), counters. area may be NULL: everything. */
 KINO_API KINO_NODISCARD kino_status kino_timeline_aggregate(const kino_timeline *timeline,
                                                             const kino_area *area,
                                                             kino_result **out, kino_error *err);

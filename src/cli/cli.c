@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/mapped.h"
+#include "base/memory_limit.h"
 #include "cli/interrupt.h"
 
 static const kino__command *const commands[] = {
@@ -22,39 +24,49 @@ enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static const kino__option general_options[] = {
     {"color", KINO__OPTION_CHOICE, "auto|always|never",
-     "colours in tables (default: auto, which honours NO_COLOR)", FIELD(color), false},
-    {"no-progress", KINO__OPTION_FLAG, NULL, "no progress bar", FIELD(no_progress), false},
-    {"quiet", KINO__OPTION_FLAG, NULL, "no warnings, no progress bar", FIELD(quiet), false},
-    {"help", KINO__OPTION_FLAG, NULL, "this text", FIELD(help), false},
+     "color tables (default: auto, which honors NO_COLOR)", FIELD(color), false},
+    {"no-progress", KINO__OPTION_FLAG, NULL, "do not show a progress bar", FIELD(no_progress),
+     false},
+    {"quiet", KINO__OPTION_FLAG, NULL, "do not show warnings or a progress bar", FIELD(quiet),
+     false},
+    {"help", KINO__OPTION_FLAG, NULL, "show this help", FIELD(help), false},
     {"help-man", KINO__OPTION_FLAG, NULL, "print the options as the manual page has them",
      FIELD(help_man), true},
     {0},
 };
 
 static const kino__option load_options[] = {
-    {"rank", KINO__OPTION_RANKS, "LIST", "only the traces of these ranks: 0 or 0,2-5", FIELD(ranks),
+    {"rank", KINO__OPTION_RANKS, "LIST", "use only the traces of these ranks: 0 or 0,2-5",
+     FIELD(ranks), false},
+    {"run", KINO__OPTION_TEXT, "NAME", "use run NAME of a directory that holds several", FIELD(run),
      false},
-    {"run", KINO__OPTION_TEXT, "NAME", "which run of a folder that has several", FIELD(run), false},
-    {"span", KINO__OPTION_TEXT, "N", "which span of a folder that has several: 1, 2, ...",
+    {"span", KINO__OPTION_TEXT, "N", "use recording N of a directory that holds several: 1, 2, ...",
      FIELD(span), false},
-    {"jobs", KINO__OPTION_UINT, "N", "threads to use (default: all processors)", FIELD(jobs),
+    {"jobs", KINO__OPTION_UINT, "N", "use N threads (default: one per processor)", FIELD(jobs),
      false},
     {"simd", KINO__OPTION_CHOICE, "auto|avx512|avx2|scalar",
-     "vector instructions for reading (default: KINO_SIMD, else auto: the best that the machine "
-     "has)",
+     "read with these vector instructions (default: KINO_SIMD, else auto: the best available)",
      FIELD(simd), true},
     {0},
 };
 
+static const kino__option memory_options[] = {
+    {"memory", KINO__OPTION_SIZE, "SIZE",
+     "use at most SIZE of memory, such as 8GB (default: three quarters of the machine's memory)",
+     FIELD(budget), false},
+    {0},
+};
+
 static const kino__option print_options[] = {
-    {"format", KINO__OPTION_CHOICE, "table|json|csv|md", "how results are written (default: table)",
-     FIELD(format), false},
-    {"output", KINO__OPTION_TEXT, "FILE", "write results to FILE instead of standard output",
+    {"format", KINO__OPTION_CHOICE, "table|json|csv|md",
+     "print results in this format (default: table)", FIELD(format), false},
+    {"output", KINO__OPTION_TEXT, "FILE", "write results to FILE (default: standard output)",
      FIELD(output), false},
     {"limit", KINO__OPTION_COUNT, "N",
-     "rows of each table, 0 for all (default: 50; JSON and CSV: all)", FIELD(limit), false},
-    {"table", KINO__OPTION_TEXT, "NAME", "which table CSV gives (default: the first)", FIELD(table),
+     "show at most N rows of each table; 0 for all (default: 50; JSON and CSV: all)", FIELD(limit),
      false},
+    {"table", KINO__OPTION_TEXT, "NAME", "print table NAME as CSV (default: the first table)",
+     FIELD(table), false},
     {0},
 };
 
@@ -73,6 +85,14 @@ static const kino__command *find_command(const char *name)
     return NULL;
 }
 
+static bool has_option(const kino__option *table, const char *name)
+{
+    for (; table && table->name; table++)
+        if (strcmp(table->name, name) == 0)
+            return true;
+    return false;
+}
+
 kino__option_set kino__command_options(const kino__command *command)
 {
     kino__option_set set = {0};
@@ -83,6 +103,8 @@ kino__option_set kino__command_options(const kino__command *command)
         set.tables[count++] = print_options;
     if (command->groups & KINO__COMMAND_LOADS)
         set.tables[count++] = load_options;
+    if ((command->groups & KINO__COMMAND_LOADS) && !has_option(command->options, "memory"))
+        set.tables[count++] = memory_options;
     set.tables[count++] = general_options;
     return set;
 }
@@ -91,9 +113,10 @@ kino__option_set kino__command_options(const kino__command *command)
 
 static void print_overview(kino__buffer *out)
 {
-    kino__buffer_add(
-        out,
-        KINO__STR("kino - where machine-learning time goes\n\nusage: kino COMMAND [options]\n\n"));
+    kino__buffer_add(out, KINO__STR("kino - see where the time goes in machine-learning programs\n"
+                                    "\n"
+                                    "usage: kino COMMAND [options]\n"
+                                    "\n"));
     size_t width = 0;
     for (size_t i = 0; i < COMMAND_COUNT; i++) {
         size_t length = strlen(commands[i]->name) + 1 + strlen(commands[i]->arguments);
@@ -105,9 +128,11 @@ static void print_overview(kino__buffer *out)
                             (int)(width - length), "", commands[i]->summary);
     }
     kino__buffer_add(
-        out, KINO__STR(
-                 "\n'kino COMMAND --help' tells more about a command, 'kino --version' the "
-                 "version.\nStart with 'kino demo', or with 'kino report' on a trace of yours.\n"));
+        out,
+        KINO__STR(
+            "\n"
+            "See 'kino COMMAND --help' for the options of a command, and 'kino --version' for\n"
+            "the version. To get started, run 'kino demo', or 'kino report' on your trace.\n"));
 }
 
 void kino__print_help(kino__buffer *out, const kino__command *command)
@@ -224,6 +249,22 @@ static int print_text(kino__buffer *text)
     return good ? KINO__EXIT_OK : KINO__EXIT_FAILED;
 }
 
+/* What a trace asks for beyond the limit is refused by the system, and reported like any error.
+ * Commands that start other people's programs have none: they would inherit it. */
+static int start(const kino__invocation *what)
+{
+    const kino__common_options *common = what->options;
+    const kino__command *command = what->command;
+    uint64_t most = kino__memory_default();
+    if (common->budget && !has_option(command->options, "memory"))
+        most = common->budget;
+    else if (common->budget > most || common->memory > most)
+        most = common->budget > common->memory ? common->budget : common->memory;
+    if (command->groups & KINO__COMMAND_LOADS || command->limits_memory)
+        kino__limit_memory(most);
+    return command->run(what->options, what->arguments, what->count);
+}
+
 static int run(const kino__invocation *what)
 {
     const kino__common_options *common = what->options;
@@ -240,7 +281,7 @@ static int run(const kino__invocation *what)
     else if (common->help_man)
         print_manual_options(&text, what->command);
     else
-        return what->command->run(what->options, what->arguments, what->count);
+        return start(what);
     return print_text(&text);
 }
 
@@ -249,6 +290,7 @@ int kino__cli_main(int argc, char **argv)
     kino__invocation what;
     kino_error err;
     kino__interrupt_install();
+    (void)kino__mapped_guard(false);
     size_t count = argc > 1 ? (size_t)argc - 1 : 0;
     kino_status st = kino__invocation_parse(&what, argv + 1, count, &err);
     int code;
@@ -258,6 +300,8 @@ int kino__cli_main(int argc, char **argv)
         code = kino__report_usage(what.command, "%s", err.message);
     else
         code = kino__report_error(&err, KINO__EXIT_FAILED);
+    if (code != KINO__EXIT_FAILED && kino__mapped_check(&err) != KINO_OK)
+        code = kino__report_error(&err, KINO__EXIT_FAILED); /* the answer is not to be trusted */
     kino__invocation_deinit(&what);
     return code;
 }

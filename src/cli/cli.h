@@ -34,6 +34,7 @@ typedef struct kino__common_options {
     const char *run, *span, *simd;
     unsigned jobs;
     uint64_t memory; /* kino_load_options.memory; 0 where a command needs all traces at once */
+    uint64_t budget; /* memory that the command may use; 0: by the machine */
     /* commands that print tables */
     const char *format, *output, *table;
     uint64_t limit; /* KINO__LIMIT_DEFAULT: by format */
@@ -46,8 +47,9 @@ typedef struct kino__common_options {
 #define KINO__MEMORY_OPTION(offset)                                                                \
     {                                                                                              \
         "memory", KINO__OPTION_SIZE, "SIZE",                                                       \
-            "keep at most this much of a run's traces in memory, and read the others again when "  \
-            "their turn comes; 0: keep all (default: 128MB)",                                      \
+            "keep at most SIZE of the run's traces in memory and read the others again when "      \
+            "needed; 0 keeps all (default: 128MB). A SIZE above the command's memory limit "       \
+            "raises the limit",                                                                    \
             offset, false                                                                          \
     }
 
@@ -64,6 +66,7 @@ typedef struct kino__command {
     void (*describe)(kino__buffer *out); /* lists behind it, made when asked for; or NULL */
     const kino__option *options;         /* its own, or NULL */
     unsigned groups;
+    bool limits_memory; /* also without KINO__COMMAND_LOADS: it reads what others wrote */
     size_t options_size;
     void (*init)(void *options); /* sets defaults of its own options; or NULL */
     int (*run)(void *options, char **arguments, size_t count);
@@ -107,6 +110,8 @@ void kino__print_help(kino__buffer *out, const kino__command *command);
 
 /* -- for commands -- */
 
+/* Lets the program use this much memory more; errors say so from now on. */
+void kino__limit_memory(uint64_t bytes);
 /* Prints "kino: message (byte N)" and gives the exit code: 130 after Ctrl-C, else `code`. */
 int kino__report_error(const kino_error *err, int code);
 /* Prints the message and where to read more; exit code 2. */

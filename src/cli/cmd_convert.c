@@ -19,70 +19,73 @@ typedef struct convert_options {
 
 static const kino__option options_table[] = {
     {"to", KINO__OPTION_TEXT, "FORMAT",
-     "format of the output, one of the above (default: by OUT's suffix)",
+     "write this format, one of the above (default: chosen by OUT's suffix)",
      offsetof(convert_options, to), false},
     {"stacks", KINO__OPTION_CHOICE, "combined|python|op",
-     "spans that formats of stacks are made of: all (default), those of the Python tracer, or all "
-     "others",
+     "for stack formats: use all spans, only those of the Python tracer, or all others (default: "
+     "combined)",
      offsetof(convert_options, stacks), false},
     {"weight", KINO__OPTION_CHOICE, "time|count",
-     "what collapsed stacks add up: own time in ns (default), or calls",
+     "for collapsed stacks: add up self time in ns or count calls (default: time)",
      offsetof(convert_options, weight), false},
-    {"merge", KINO__OPTION_FLAG, NULL, "all ranks as one trace; pids and ids are kept apart",
+    {"merge", KINO__OPTION_FLAG, NULL,
+     "write all ranks as one trace, keeping their pids and ids distinct",
      offsetof(convert_options, merge), false},
     {"redact", KINO__OPTION_FLAG, NULL,
-     "replace paths, hosts, users and names that are not the framework's by tokens",
+     "replace paths, hosts, users and names that are not the framework's with tokens",
      offsetof(convert_options, redact), false},
     {"redact-key", KINO__OPTION_TEXT, "KEY",
-     "with --redact: makes tokens that nobody can guess without KEY",
+     "with --redact: make tokens that cannot be guessed without KEY",
      offsetof(convert_options, redact_key), false},
     {"redact-words", KINO__OPTION_TEXT, "LIST",
-     "with --redact: words to replace as well, wherever they stand",
+     "with --redact: also replace these words wherever they occur",
      offsetof(convert_options, redact_words), false},
     {"counters", KINO__OPTION_FLAG, NULL,
-     "add counters: queue lengths, memory bandwidth, utilisation, allocated memory",
+     "add counters: queue lengths, memory bandwidth, utilization, allocated memory",
      offsetof(convert_options, counters), false},
     {"critical-path", KINO__OPTION_FLAG, NULL,
-     "draw the critical path in: its events marked, arrows along its waits, other spans left out",
+     "draw the critical path: mark its events, add arrows along its waits, drop other spans",
      offsetof(convert_options, critical_path), false},
     {"annotation", KINO__OPTION_TEXT, "TEXT",
-     "with --critical-path: the region, events whose name contains this (default: ProfilerStep)",
+     "with --critical-path: analyze the events whose name contains TEXT (default: ProfilerStep)",
      offsetof(convert_options, annotation), false},
     {"instance", KINO__OPTION_TEXT, "N|A-B",
-     "with --critical-path: which of these events, from 0 (default: 0)",
+     "with --critical-path: analyze these of the matching events, counting from 0 (default: 0)",
      offsetof(convert_options, instance), false},
     {"data-load-events", KINO__OPTION_TEXT, "LIST",
-     "with --critical-path: names of data loading contain one of these",
+     "with --critical-path: treat events whose name contains one of these as data loading",
      offsetof(convert_options, data_load_events), false},
     {"zero-weight-edges", KINO__OPTION_FLAG, NULL,
-     "with --critical-path: an edge from every launch to its work",
+     "with --critical-path: add an edge from every launch to its work",
      offsetof(convert_options, zero_weight_edges), false},
-    {"all-events", KINO__OPTION_FLAG, NULL, "with --critical-path: keep spans that are not on it",
+    {"all-events", KINO__OPTION_FLAG, NULL,
+     "with --critical-path: keep spans that are not on the path",
      offsetof(convert_options, all_events), false},
     {"all-edges", KINO__OPTION_FLAG, NULL,
-     "with --critical-path: keep all spans, arrows for all edges of the graph",
+     "with --critical-path: keep all spans and draw all edges of the graph",
      offsetof(convert_options, all_edges), false},
     {"kernel-sequences", KINO__OPTION_TEXT, "OP",
-     "mark the calls of operators with this text in their name that run the most frequent kernel "
+     "mark the calls of operators whose name contains OP that run the most frequent kernel "
      "sequences",
      offsetof(convert_options, kernel_sequences), false},
     {"min-pattern-len", KINO__OPTION_TEXT, "N",
-     "with --kernel-sequences: only calls that run this many kernels (default: 3)",
+     "with --kernel-sequences: ignore calls that run fewer than N kernels (default: 3)",
      offsetof(convert_options, min_pattern_len), false},
     {"top-k", KINO__OPTION_TEXT, "N",
-     "with --kernel-sequences: so many sequences (default: 5; 0: all)",
+     "with --kernel-sequences: mark the N most frequent sequences; 0 for all (default: 5)",
      offsetof(convert_options, top_k), false},
     {"include-last-step", KINO__OPTION_FLAG, NULL,
-     "with --counters, --critical-path, --kernel-sequences: do not stop before the last profiler "
-     "step, as HTA does",
+     "with --compat: include the last profiler step, which HTA leaves out (default without "
+     "--compat)",
      offsetof(convert_options, include_last_step), false},
     {"compat", KINO__OPTION_CHOICE, "hta|hta-ns",
-     "with --counters, --critical-path, --kernel-sequences: as HTA makes them",
+     "with --counters, --critical-path, --kernel-sequences: reproduce HTA's results",
      offsetof(convert_options, compat), false},
     {0},
 };
 
-static int write_run(const convert_options *options, kino_run *run, const kino__target *target)
+static int write_run(const convert_options *options, kino_run *run,
+                     const kino__write_target *target)
 {
     kino_write_options write = KINO_WRITE_OPTIONS_INIT;
     write.format = options->to;
@@ -218,7 +221,7 @@ static int make_change(const convert_options *options, change make, kino_run *ru
 /* The run as it was asked for. Counters and sequences are made while all events are there, and what
  * was added is redacted and merged as well. Each run borrows from the one before. */
 static int change_and_write(const convert_options *options, kino_run *run,
-                            const kino__target *target)
+                            const kino__write_target *target)
 {
     enum { CHANGES = 5 };
     static const change changes[CHANGES] = {add_counters, overlay_sequences, overlay_critical_path,
@@ -245,25 +248,25 @@ static int check_options(const convert_options *given)
 {
     if (!given->redact && (given->redact_key || given->redact_words))
         return kino__report_usage(&kino__command_convert,
-                                  "--redact-key and --redact-words need --redact");
+                                  "--redact-key and --redact-words require --redact");
     bool has_path_options = given->annotation || given->instance || given->data_load_events ||
                             given->zero_weight_edges || given->all_events || given->all_edges;
     if (!given->critical_path && has_path_options)
-        return kino__report_usage(&kino__command_convert,
-                                  "--annotation, --instance, --data-load-events, "
-                                  "--zero-weight-edges, --all-events and --all-edges need "
-                                  "--critical-path");
+        return kino__report_usage(
+            &kino__command_convert,
+            "--annotation, --instance, --data-load-events, --zero-weight-edges, --all-events and "
+            "--all-edges require --critical-path");
     if (!given->kernel_sequences && (given->min_pattern_len || given->top_k))
         return kino__report_usage(&kino__command_convert,
-                                  "--min-pattern-len and --top-k need --kernel-sequences");
+                                  "--min-pattern-len and --top-k require --kernel-sequences");
     if (given->kernel_sequences && given->redact)
         return kino__report_usage(&kino__command_convert,
-                                  "--kernel-sequences writes names that --redact would have to "
-                                  "replace: redact first, then mark the output");
+                                  "--kernel-sequences and --redact cannot be combined: redact "
+                                  "first, then mark sequences in the output");
     bool has_overlay = given->counters || given->critical_path || given->kernel_sequences;
     if (!has_overlay && (given->compat || given->include_last_step))
         return kino__report_usage(&kino__command_convert,
-                                  "--compat and --include-last-step need --counters, "
+                                  "--compat and --include-last-step require --counters, "
                                   "--critical-path or --kernel-sequences");
     const params path = critical_params(given), sequences = sequence_params(given);
     kino_error err;
@@ -280,8 +283,8 @@ static int run_convert(void *options, char **arguments, size_t count)
     const convert_options *given = options;
     if (count < 2)
         return kino__report_usage(&kino__command_convert,
-                                  count ? "which output file?" : "which trace?");
-    kino__target target;
+                                  count ? "missing argument: OUT" : "missing argument: IN");
+    kino__write_target target;
     kino_run *run = NULL;
     int code = check_options(given);
     if (code == KINO__EXIT_OK)
@@ -308,12 +311,12 @@ static void describe_formats(kino__buffer *out)
 const kino__command kino__command_convert = {
     .name = "convert",
     .arguments = "IN OUT",
-    .summary = "from any format read to any format written, by OUT's suffix or --to",
+    .summary = "convert a trace to another format",
     .description =
-        "Writes a trace in another format. OUT's suffix says which; formats of text take\n"
-        ".gz or .zst behind it. OUT may be - for standard output, or a folder for a file\n"
-        "per trace; both need --to. OUT appears whole or not at all, and is never the\n"
-        "input.\n",
+        "Converts a trace to another format, chosen by OUT's suffix; append .gz or .zst\n"
+        "to a text format to compress it. OUT may be - for standard output, or a\n"
+        "directory for one file per trace; both require --to. OUT is complete or does\n"
+        "not appear at all, and must not be the input.\n",
     .describe = describe_formats,
     .options = options_table,
     .groups = KINO__COMMAND_LOADS,

@@ -15,22 +15,22 @@ typedef struct cut_options {
 
 static const kino__option options_table[] = {
     {"from", KINO__OPTION_TEXT, "TIME",
-     "keep what ends after this time: 1.5s, 200ms, 37us, 12ns or 12 since the run's start; -200ms: "
+     "keep what ends after TIME: 1.5s, 200ms, 37us, 12ns or 12 after the run's start; -200ms is "
      "before its end",
      offsetof(cut_options, from), false},
-    {"to", KINO__OPTION_TEXT, "TIME", "keep what starts before this time",
-     offsetof(cut_options, to), false},
+    {"to", KINO__OPTION_TEXT, "TIME", "keep what starts before TIME", offsetof(cut_options, to),
+     false},
     {"steps", KINO__OPTION_TEXT, "A-B", "keep these steps: 3, 3-5, 3- or -5",
      offsetof(cut_options, steps), false},
     {"category", KINO__OPTION_TEXT, "LIST", "keep only events of these categories: kernel,cpu_op",
      offsetof(cut_options, categories), false},
     {"drop", KINO__OPTION_TEXT, "LIST",
-     "leave out events of these categories, also where a link needs them",
-     offsetof(cut_options, drop), false},
+     "drop events of these categories, even if a link needs them", offsetof(cut_options, drop),
+     false},
     {"name", KINO__OPTION_TEXT, "LIST",
-     "keep only events whose whole name fits one of these patterns: '*gemm*,aten::mm'",
+     "keep only events whose full name matches one of these patterns: '*gemm*,aten::mm'",
      offsetof(cut_options, names), false},
-    {"format", KINO__OPTION_TEXT, "FORMAT", "format of the output (default: by OUT's suffix)",
+    {"format", KINO__OPTION_TEXT, "FORMAT", "write this format (default: chosen by OUT's suffix)",
      offsetof(cut_options, format), false},
     {0},
 };
@@ -93,13 +93,13 @@ static int read_window(const cut_options *given, kino_cut_options *cut)
         if (times[i] && !parse_time(times[i], targets[i]))
             return kino__report_usage(
                 &kino__command_cut,
-                "'%s' does not fit option '--%s': expected a time such as 1.5s, 200ms, 37us or "
-                "12ns",
+                "invalid value '%s' for --%s (expected: a time such as 1.5s, 200ms, 37us or 12ns)",
                 times[i], i ? "to" : "from");
     if (given->steps && !parse_steps(given->steps, &cut->first_step, &cut->last_step))
-        return kino__report_usage(&kino__command_cut,
-                                  "'%s' does not fit option '--steps': expected 3, 3-5, 3- or -5",
-                                  given->steps);
+        return kino__report_usage(
+            &kino__command_cut,
+            "invalid value '%s' for --steps (expected: steps such as 3, 3-5, 3- or -5)",
+            given->steps);
     return KINO__EXIT_OK;
 }
 
@@ -110,7 +110,7 @@ static void tell(const kino_cut_counts *counts)
     char added[128] = "";
     if (counts->launches || counts->ops)
         (void)snprintf(added, sizeof added,
-                       " (%" PRIu64 " launch%s and %" PRIu64 " op%s among them for links)",
+                       " (including %" PRIu64 " launch%s and %" PRIu64 " op%s needed by links)",
                        counts->launches, counts->launches == 1 ? "" : "es", counts->ops,
                        counts->ops == 1 ? "" : "s");
     kino__report_note("kept %" PRIu64 " of %" PRIu64 " events%s", counts->kept, counts->events,
@@ -118,7 +118,7 @@ static void tell(const kino_cut_counts *counts)
 }
 
 static int cut_run(const cut_options *given, const kino_cut_options *options, kino_run *run,
-                   const kino__target *target)
+                   const kino__write_target *target)
 {
     kino__progress_bar bar;
     kino__progress_bar_init(&bar, !given->common.quiet && !given->common.no_progress);
@@ -147,7 +147,7 @@ static int cut_run(const cut_options *given, const kino_cut_options *options, ki
 }
 
 static int open_and_cut(const cut_options *given, kino_cut_options *cut, char **arguments,
-                        size_t count, const kino__target *target)
+                        size_t count, const kino__write_target *target)
 {
     kino__text_list categories, drop, names;
     bool ok = kino__text_list_init(&categories, given->categories);
@@ -182,15 +182,15 @@ static int run_cut(void *options, char **arguments, size_t count)
     const cut_options *given = options;
     if (count < 2)
         return kino__report_usage(&kino__command_cut,
-                                  count ? "which output file?" : "which trace?");
+                                  count ? "missing argument: OUT" : "missing argument: IN");
     if (!given->from && !given->to && !given->steps && !given->categories && !given->drop &&
         !given->names && !given->common.ranks.items.count)
-        return kino__report_usage(&kino__command_cut,
-                                  "nothing to cut by: give --from, --to, --steps, --rank, "
-                                  "--category, --drop or --name");
+        return kino__report_usage(
+            &kino__command_cut,
+            "nothing to cut: specify --from, --to, --steps, --rank, --category, --drop or --name");
     kino_cut_options cut = KINO_CUT_OPTIONS_INIT;
     int code = read_window(given, &cut);
-    kino__target target;
+    kino__write_target target;
     if (code == KINO__EXIT_OK)
         code = kino__target_check(&kino__command_cut, arguments[count - 1], given->format, "format",
                                   &target);
@@ -202,12 +202,13 @@ static int run_cut(void *options, char **arguments, size_t count)
 const kino__command kino__command_cut = {
     .name = "cut",
     .arguments = "IN OUT",
-    .summary = "a time or step window, ranks, categories or names, with links whole",
+    .summary = "extract a window, ranks, categories or names",
     .description =
-        "Writes the part of a trace for which all given conditions hold. Spans that\n"
-        "overlap the window are kept whole; device work also when the call that launched\n"
-        "it does. Kept device work keeps its launch and its op; arrows are kept with both\n"
-        "ends. OUT is a file, or a folder (with --format) for a folder of traces.\n",
+        "Writes the part of a trace that meets all given conditions. Spans that overlap\n"
+        "the window are kept in full, and so is device work whose launch overlaps it.\n"
+        "Kept device work keeps its launch and its operator; arrows are kept with both\n"
+        "ends. OUT is a file, or a directory (with --format) if IN is a directory of\n"
+        "traces.\n",
     .options = options_table,
     .groups = KINO__COMMAND_LOADS,
     .options_size = sizeof(cut_options),

@@ -14,23 +14,23 @@ enum { DEFAULT_LIMIT = 10, MOST_RUNS = 256, MOST_LINES = 5, MARKDOWN_NAMES = 80 
 
 typedef struct diff_options {
     kino__common_options common;
-    kino__texts fail_on;
+    kino__option_texts fail_on;
     const char *compat;
     bool tree, tree_ops;
 } diff_options;
 
 static const kino__option options_table[] = {
     {"fail-on", KINO__OPTION_TEXTS, "EXPR",
-     "exit with 3 when B is worse than A by more than this: 'step_time>5%', 'kernel>2%&>30us', "
-     "'op:aten::mm>5%', 'category:Memcpy>1ms'; several with commas, or given again",
+     "exit with 3 if B is worse than A by more than this: 'step_time>5%', 'kernel>2%&>30us', "
+     "'op:aten::mm>5%', 'category:Memcpy>1ms'; separate several with commas or repeat the option",
      offsetof(diff_options, fail_on), false},
-    {"tree", KINO__OPTION_FLAG, NULL, "show the operator trees side by side as well",
+    {"tree", KINO__OPTION_FLAG, NULL, "also show the operator trees side by side",
      offsetof(diff_options, tree), false},
     {"tree-ops", KINO__OPTION_FLAG, NULL,
-     "JSON and CSV: operators of each part of the trees (table diff_tree_ops)",
+     "in JSON and CSV, include the operators of each part of the trees (table diff_tree_ops)",
      offsetof(diff_options, tree_ops), false},
     {"compat", KINO__OPTION_CHOICE, "tensorboard",
-     "numbers as a reference implementation gives them, defects included",
+     "reproduce the numbers of a reference implementation, including its defects",
      offsetof(diff_options, compat), false},
     {0},
 };
@@ -48,7 +48,7 @@ typedef struct sides {
 static int add_path(sides *s, char *path)
 {
     if (s->count == MOST_RUNS)
-        return kino__report_usage(&kino__command_diff, "more than %d runs", MOST_RUNS);
+        return kino__report_usage(&kino__command_diff, "too many runs: at most %d", MOST_RUNS);
     s->paths[s->count++] = path;
     return KINO__EXIT_OK;
 }
@@ -72,14 +72,15 @@ static int find_sides(sides *s, char **arguments, size_t count)
     while (vs < count && strcmp(arguments[vs], "vs") != 0)
         vs++;
     if (vs == count && count != 2)
-        return kino__report_usage(&kino__command_diff,
-                                  count < 2 ? "which two traces or folders?"
-                                            : "two traces or folders, not %zu: 'a1,a2 b1,b2' or "
-                                              "'a1 a2 vs b1 b2' for several runs a side",
-                                  count);
+        return kino__report_usage(
+            &kino__command_diff,
+            count < 2 ? "missing argument: A and B, two traces or directories"
+                      : "expected 2 traces or directories, got %zu; to compare several runs per "
+                        "side, use 'a1,a2 b1,b2' or 'a1 a2 vs b1 b2'",
+            count);
     if (vs < count && (vs == 0 || vs + 1 == count))
-        return kino__report_usage(&kino__command_diff, "no run %s 'vs'",
-                                  vs == 0 ? "before" : "behind");
+        return kino__report_usage(&kino__command_diff, "missing argument: a run %s 'vs'",
+                                  vs == 0 ? "before" : "after");
     int code = KINO__EXIT_OK;
     for (size_t i = 0; i < count && code == KINO__EXIT_OK; i++) {
         if (i == vs)
@@ -255,13 +256,13 @@ static int run_diff(void *options, char **arguments, size_t count)
 const kino__command kino__command_diff = {
     .name = "diff",
     .arguments = "A B",
-    .summary = "two traces or runs side by side; a gate for CI",
+    .summary = "compare two traces or runs; use as a CI gate",
     .description =
-        "Compares two traces or runs: the time of a step and its parts, operators and\n"
-        "kernels with the largest change first, what is new and what is gone. All times\n"
-        "are for one step of one rank. 'a1,a2,a3 b1,b2,b3' or 'a* vs b*' compare several\n"
-        "runs by their medians and show how far the runs lie apart. --format md is good\n"
-        "for a pull request.\n",
+        "Compares two traces or runs: step time and its parts, operators and kernels\n"
+        "with the largest change first, and what was added or removed. All times are per\n"
+        "step and rank. 'a1,a2,a3 b1,b2,b3' or 'a* vs b*' compares the medians of\n"
+        "several runs and shows the spread between runs. Use --format md for a pull\n"
+        "request.\n",
     .options = options_table,
     .groups = KINO__COMMAND_LOADS | KINO__COMMAND_PRINTS,
     .options_size = sizeof(diff_options),

@@ -13,9 +13,9 @@ typedef struct recover_options {
 
 static const kino__option options_table[] = {
     {"to", KINO__OPTION_TEXT, "FORMAT",
-     "format of the output, as kino convert has them (default: by OUT's suffix)",
+     "write this format; see 'kino convert --help' (default: chosen by OUT's suffix)",
      offsetof(recover_options, to), false},
-    {"jobs", KINO__OPTION_UINT, "N", "threads to use (default: all processors)",
+    {"jobs", KINO__OPTION_UINT, "N", "use N threads (default: one per processor)",
      offsetof(recover_options, common.jobs), false},
     {0},
 };
@@ -29,19 +29,18 @@ static const char *plural(uint64_t count)
 static void tell(const kino_recovery *r)
 {
     kino__report_note("recovered %" PRIu64 " event%s%s", r->events, plural(r->events),
-                      r->was_stopped ? "" : " of a recording that was not stopped");
+                      r->was_stopped ? "" : " from a recording that was not stopped");
     if (r->open_spans)
-        kino__report_note("%" PRIu64 " span%s had no end yet", r->open_spans,
-                          plural(r->open_spans));
+        kino__report_note("%" PRIu64 " span%s not finished", r->open_spans, plural(r->open_spans));
     if (r->dropped)
-        kino__report_note("warning: %" PRIu64 " record%s found no room in the buffer", r->dropped,
+        kino__report_note("warning: %" PRIu64 " record%s dropped: buffer full", r->dropped,
                           plural(r->dropped));
     if (r->overwritten)
-        kino__report_note("%" PRIu64 " older record%s had been written over by newer ones",
-                          r->overwritten, plural(r->overwritten));
+        kino__report_note("%" PRIu64 " older record%s overwritten by newer ones", r->overwritten,
+                          plural(r->overwritten));
     if (r->damaged)
-        kino__report_note("warning: %" PRIu64 " record%s made no sense and %s left out", r->damaged,
-                          plural(r->damaged), r->damaged == 1 ? "was" : "were");
+        kino__report_note("warning: %" PRIu64 " invalid record%s left out", r->damaged,
+                          plural(r->damaged));
 }
 
 static int open_recording(const recover_options *given, const char *path, kino_recovery *recovery,
@@ -85,10 +84,10 @@ static int recover_work(const recover_options *given, const char *folder, const 
         code = kino__report_error(&err, KINO__EXIT_FAILED);
     else if (!result.file_count)
         code = kino__report_error(
-            &(kino_error){.code = KINO_NOT_FOUND, .message = "no process has recorded anything"},
+            &(kino_error){.code = KINO_NOT_FOUND, .message = "no process recorded anything"},
             KINO__EXIT_FAILED);
     for (size_t i = 0; !given->common.quiet && i < result.file_count; i++)
-        kino__report_note("%s: %" PRIu64 " event%s of %s, process %" PRId64, result.files[i].path,
+        kino__report_note("%s: %" PRIu64 " event%s from %s, process %" PRId64, result.files[i].path,
                           result.files[i].events, plural(result.files[i].events),
                           result.files[i].name, result.files[i].pid);
     if (code == KINO__EXIT_OK && !given->common.quiet)
@@ -106,22 +105,20 @@ static int run_recover(void *options, char **arguments, size_t count)
 {
     const recover_options *given = options;
     if (count < 2)
-        return kino__report_usage(&kino__command_recover,
-                                  count ? "which output file?" : "which folder of buffers?");
+        return kino__report_usage(&kino__command_recover, count ? "missing argument: OUT"
+                                                                : "missing argument: DIR or FILE");
     if (count > 2)
-        return kino__report_usage(&kino__command_recover,
-                                  "one recording at a time: '%s' is too "
-                                  "much",
-                                  arguments[2]);
-    kino__target target;
+        return kino__report_usage(&kino__command_recover, "unexpected argument '%s'", arguments[2]);
+    kino__write_target target;
     kino_run *run = NULL;
     kino_recovery recovery = {.size = sizeof recovery};
     int code = kino__target_check(&kino__command_recover, arguments[1], given->to, "to", &target);
     if (code == KINO__EXIT_OK && kino__record_is_work(arguments[0])) {
         if (strcmp(target.path, "-") == 0)
-            return kino__report_usage(&kino__command_recover,
-                                      "the folder of 'kino record' may have several traces: give "
-                                      "the name of a file or a folder");
+            return kino__report_usage(
+                &kino__command_recover,
+                "cannot write to standard output: the directory of 'kino record' may hold several "
+                "traces; specify a file or a directory");
         return recover_work(given, arguments[0], arguments[1]);
     }
     if (code == KINO__EXIT_OK)
@@ -140,18 +137,19 @@ static int run_recover(void *options, char **arguments, size_t count)
 const kino__command kino__command_recover = {
     .name = "recover",
     .arguments = "DIR|FILE OUT",
-    .summary = "a trace from the buffers that a killed program left behind",
+    .summary = "recover a trace from a killed program's buffers",
     .description =
-        "A program that records with libkino keeps its buffers in a folder of its own,\n"
-        "kino-UID-PID-START in $KINO_DIR, /dev/shm or /tmp, and removes it when it ends\n"
-        "in the regular way. When it is killed, crashes or runs out of memory, the folder\n"
-        "stays. This makes a trace of it, with the spans that were open, and says what is\n"
-        "missing. The program may also be running: nothing of it is changed. DIR itself\n"
-        "is kept, too: remove it when the trace is good. FILE is a .kino file that the\n"
-        "recorder wrote, whole or cut off. DIR may also be the folder of a 'kino record'\n"
-        "that was killed, kino-record-XXXXXX: each process gets a trace, several go into\n"
-        "a folder named like OUT.\n",
+        "A program that records with libkino keeps its buffers in its own directory,\n"
+        "kino-UID-PID-START in $KINO_DIR, /dev/shm or /tmp, and removes it at a normal\n"
+        "exit. If the program is killed, crashes or runs out of memory, the directory\n"
+        "remains. This command writes a trace of it, including the spans that were open,\n"
+        "and reports what is missing. The program may still be running; it is not\n"
+        "affected. DIR is kept, too: remove it once the trace is good. FILE is a .kino\n"
+        "file written by the recorder, complete or truncated. DIR may also be the\n"
+        "directory of a killed 'kino record', kino-record-XXXXXX: each process gets a\n"
+        "trace, and several traces go to a directory named after OUT.\n",
     .options = options_table,
+    .limits_memory = true,
     .options_size = sizeof(recover_options),
     .run = run_recover,
 };

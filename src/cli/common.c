@@ -6,6 +6,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/mapped.h"
+#include "base/memory_limit.h"
+#include "base/output_file.h"
+#include "base/printable.h"
 #include "base/sink.h"
 #include "cli/cli.h"
 #include "cli/interrupt.h"
@@ -17,14 +21,20 @@ enum { DEFAULT_LIMIT = 50 };
 static void print_line(const char *prefix, const char *text, uint64_t offset)
 {
     char line[1024];
-    size_t used = 0;
-    for (; *text && used + 1 < sizeof line; text++)
-        line[used++] = (unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text;
-    line[used] = 0;
+    (void)kino__copy_printable(kino__str_from(text), line, sizeof line);
     if (offset == KINO_NO_OFFSET)
         (void)fprintf(stderr, "kino: %s%s\n", prefix, line);
     else
         (void)fprintf(stderr, "kino: %s%s (byte %" PRIu64 ")\n", prefix, line, offset);
+}
+
+/* 0: none. Global as the limit is. */
+static uint64_t memory_limit; /* NOLINT(cppcoreguidelines-avoid-non-const-global-variables) */
+
+void kino__limit_memory(uint64_t bytes)
+{
+    if (kino__memory_limit_process(bytes))
+        memory_limit = bytes;
 }
 
 int kino__report_error(const kino_error *err, int code)
@@ -33,7 +43,13 @@ int kino__report_error(const kino_error *err, int code)
         print_line("", "interrupted", KINO_NO_OFFSET);
         return KINO__EXIT_INTERRUPTED;
     }
+    kino_error cut;
+    if (kino__mapped_check(&cut) != KINO_OK)
+        err = &cut; /* whatever came of it is not the reason */
     print_line("", err->message[0] ? err->message : kino_status_text(err->code), err->offset);
+    if (err->code == KINO_NOMEM && memory_limit)
+        (void)fprintf(stderr, "hint: the memory limit is %.1f GiB; change it with --memory SIZE\n",
+                      (double)memory_limit / (1 << 30));
     return code;
 }
 
@@ -70,6 +86,21 @@ static const char *simd_level(const kino__common_options *options)
     return level && *level ? level : NULL;
 }
 
+/* An answer never takes the place of a trace that it was made from. */
+static int check_output(const kino__common_options *options, const kino_run *run)
+{
+    kino_trace_info trace = KINO_TRACE_INFO_INIT;
+    if (!options->output || strcmp(options->output, "-") == 0)
+        return KINO__EXIT_OK;
+    for (size_t i = 0; kino_run_trace(run, i, &trace); i++) {
+        if (trace.path.size == 0 || !kino__is_same_file(options->output, trace.path.data))
+            continue;
+        kino__report_note("cannot write '%s': it is the input", options->output);
+        return KINO__EXIT_USAGE;
+    }
+    return KINO__EXIT_OK;
+}
+
 int kino__open_run(const kino__common_options *options, char **paths, size_t count, kino_run **out)
 {
     kino__progress_bar bar;
@@ -84,6 +115,9 @@ int kino__open_run(const kino__common_options *options, char **paths, size_t cou
     load.ranks = options->ranks.items.items;
     load.rank_count = options->ranks.items.count;
     load.memory = options->memory;
+    load.expansion = options->budget;
+    if (options->memory > KINO__MEMORY_DEFAULT)
+        load.expansion = options->memory;
     kino_error err;
     kino_status st = kino_run_open((const char *const *)paths, count, &load, out, &err);
     kino__progress_bar_end(&bar);
@@ -92,7 +126,12 @@ int kino__open_run(const kino__common_options *options, char **paths, size_t cou
     const char *warning;
     for (size_t i = 0; !options->quiet && (warning = kino_run_warning(*out, i)); i++)
         print_line("warning: ", warning, KINO_NO_OFFSET);
-    return KINO__EXIT_OK;
+    int code = check_output(options, *out);
+    if (code != KINO__EXIT_OK) {
+        kino_run_free(*out);
+        *out = NULL;
+    }
+    return code;
 }
 
 /* -- output -- */

@@ -25,13 +25,22 @@ static void on_signal(int number)
     errno = before;
 }
 
+static void on_file_limit(int number)
+{
+    (void)number;
+}
+
 void kino__interrupt_install(void)
 {
     nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    /* A write beyond the limit for files fails and is reported. Not ignored: programs that we start
+     * would inherit that. */
+    const struct sigaction fails = {.sa_handler = on_file_limit};
+    (void)sigaction(SIGXFSZ, &fails, NULL);
     struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: waiting calls return */
     (void)sigemptyset(&action.sa_mask);
-    static const int signals[] = {SIGINT, SIGTERM};
-    for (int i = 0; i < 2; i++) {
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         struct sigaction before;
         /* Who started us in the background or under nohup has said that we shall not hear it. */
         if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)

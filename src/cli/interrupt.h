@@ -1,4 +1,5 @@
-/* interrupt.h - Ctrl-C: the first one asks the work to stop, the second one ends the program. */
+/* interrupt.h - Ctrl-C, SIGTERM, SIGHUP: the first one asks the work to stop, the second one ends
+ * the program. */
 #ifndef KINO__CLI_INTERRUPT_H
 #define KINO__CLI_INTERRUPT_H
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-enum { MOST_RANKS = 1 << 16, MOST_NAMES = 64, LONGEST_WORD = 32 };
+enum { MOST_RANKS = 1 << 16, MOST_NAMES = 64, LONGEST_WORD = 32, LONGEST_CHOICES = 128 };
 
 const kino__option *kino__option_at(const kino__option_set *set, size_t index)
 {
@@ -220,6 +220,19 @@ static bool is_choice(const char *words, kino_str text)
     return false;
 }
 
+/* "a, b or c" for "a|b|c". */
+static const char *list_choices(const char *words, char *out, size_t size)
+{
+    size_t used = 0;
+    for (const char *at = words; *at; at++) {
+        const char *text = *at != '|' ? (char[]){*at, 0} : strchr(at + 1, '|') ? ", " : " or ";
+        used += (size_t)snprintf(out + used, size - used, "%s", text);
+        if (used >= size)
+            return words;
+    }
+    return out;
+}
+
 static const char switch_words[] = "yes|no|on|off|true|false";
 
 static kino_status set_value(const kino__option *option, const char *text, void *target,
@@ -230,6 +243,7 @@ static kino_status set_value(const kino__option *option, const char *text, void 
     uint64_t count = 0;
     bool good = true;
     const char *wanted = "a number";
+    char choices[LONGEST_CHOICES];
     switch (option->kind) {
     case KINO__OPTION_FLAG:
         *(bool *)field = true;
@@ -245,7 +259,7 @@ static kino_status set_value(const kino__option *option, const char *text, void 
         break;
     case KINO__OPTION_CHOICE:
         good = is_choice(option->argument, value);
-        wanted = option->argument;
+        wanted = list_choices(option->argument, choices, sizeof choices);
         if (good)
             *(const char **)field = text;
         break;
@@ -274,15 +288,15 @@ static kino_status set_value(const kino__option *option, const char *text, void 
         wanted = "a list such as 0,2-5";
         break;
     case KINO__OPTION_TEXTS:
-        good = ((kino__texts *)field)->count < KINO__MOST_TEXTS;
-        wanted = "it less often";
+        good = ((kino__option_texts *)field)->count < KINO__MOST_TEXTS;
+        wanted = "at most 32 values";
         if (good)
-            ((kino__texts *)field)->items[((kino__texts *)field)->count++] = text;
+            ((kino__option_texts *)field)->items[((kino__option_texts *)field)->count++] = text;
         break;
     }
     if (good)
         return KINO_OK;
-    return kino__fail(err, KINO_ARGUMENT, "'%s' does not fit option '--%s': expected %s", text,
+    return kino__fail(err, KINO_ARGUMENT, "invalid value '%s' for --%s (expected: %s)", text,
                       option->name, wanted);
 }
 
@@ -313,7 +327,8 @@ kino_status kino__options_parse(const kino__option_set *set, void *target, char 
         if (!option)
             return fail_unknown(set, argument, err);
         if (option->kind == KINO__OPTION_FLAG && value)
-            return kino__fail(err, KINO_ARGUMENT, "option '--%s' takes no value", option->name);
+            return kino__fail(err, KINO_ARGUMENT, "option --%s does not take a value",
+                              option->name);
         if (option->kind == KINO__OPTION_SWITCH && !value) {
             bool has_word =
                 i + 1 < count && is_choice(switch_words, kino__str_from(arguments[i + 1]));
@@ -321,7 +336,7 @@ kino_status kino__options_parse(const kino__option_set *set, void *target, char 
         }
         if (option->kind != KINO__OPTION_FLAG && !value) {
             if (i + 1 == count)
-                return kino__fail(err, KINO_ARGUMENT, "option '--%s' needs a value: %s",
+                return kino__fail(err, KINO_ARGUMENT, "option --%s requires a value: %s",
                                   option->name, option->argument);
             value = arguments[++i];
         }

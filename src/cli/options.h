@@ -27,7 +27,7 @@ typedef enum kino__option_kind {
     KINO__OPTION_SIZE,    /* uint64_t bytes: 200MB, 1.5GB, 4096, 1GiB */
     KINO__OPTION_SECONDS, /* unsigned milliseconds: 2.5, 0.1 */
     KINO__OPTION_RANKS,   /* kino__ranks: 0,2-5 */
-    KINO__OPTION_TEXTS,   /* kino__texts: may be given several times */
+    KINO__OPTION_TEXTS,   /* kino__option_texts: may be given several times */
 } kino__option_kind;
 
 /* NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): tables read in this order */
@@ -46,12 +46,12 @@ typedef struct kino__ranks {
 
 /* All values of an option, in order; borrowed from the arguments. */
 enum { KINO__MOST_TEXTS = 32 };
-typedef struct kino__texts {
+typedef struct kino__option_texts {
     const char *items[KINO__MOST_TEXTS];
     size_t count;
-} kino__texts;
+} kino__option_texts;
 
-enum { KINO__OPTION_TABLES = 5 };
+enum { KINO__OPTION_TABLES = 7 };
 
 /* What a command takes: some tables, searched in order, all over one struct. */
 typedef struct kino__option_set {

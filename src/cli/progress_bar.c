@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/printable.h"
+#include "base/str.h"
 #include "cli/interrupt.h"
 #include "cli/terminal.h"
 
@@ -42,13 +44,11 @@ void kino__progress_bar_format(char *text, unsigned size, unsigned width, const 
 static void draw(kino__progress_bar *bar, const char *what, uint64_t done, uint64_t total,
                  int64_t now)
 {
-    char text[512];
+    char text[512], label[512];
     unsigned width = kino__terminal_width(STDERR_FILENO);
-    kino__progress_bar_format(text, sizeof text, width ? width : 80, what, done, total,
+    (void)kino__copy_printable(kino__str_from(what ? what : "working"), label, sizeof label);
+    kino__progress_bar_format(text, sizeof text, width ? width : 80, label, done, total,
                               now - bar->start_ms);
-    for (char *c = text; *c; c++) /* a file name may hold anything */
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
     (void)fprintf(stderr, "\r\033[K%s", text);
     bar->is_shown = true;
     bar->drawn_ms = now;

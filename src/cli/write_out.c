@@ -11,21 +11,22 @@ static bool is_folder(const char *path)
 }
 
 int kino__target_check(const kino__command *command, const char *out, const char *format,
-                       const char *option, kino__target *target)
+                       const char *option, kino__write_target *target)
 {
-    *target = (kino__target){out, is_folder(out)};
+    *target = (kino__write_target){out, is_folder(out)};
     if (strcmp(out, "-") == 0 && !format)
-        return kino__report_usage(command, "standard output needs a format: --%s FORMAT", option);
+        return kino__report_usage(
+            command, "writing to standard output requires a format: --%s FORMAT", option);
     if (target->is_folder && !format)
-        return kino__report_usage(command, "'%s' is a folder, which needs a format: --%s FORMAT",
-                                  out, option);
+        return kino__report_usage(
+            command, "writing to directory '%s' requires a format: --%s FORMAT", out, option);
     kino_error err;
     if (kino_writer_check(target->is_folder ? "" : out, format, &err) != KINO_OK)
         return kino__report_usage(command, "%s", err.message);
     return KINO__EXIT_OK;
 }
 
-int kino__target_write(const kino__common_options *options, const kino__target *target,
+int kino__target_write(const kino__common_options *options, const kino__write_target *target,
                        const kino_write_options *given, kino_run *run)
 {
     kino__progress_bar bar;

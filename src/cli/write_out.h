@@ -5,19 +5,19 @@
 #include "base/arena.h"
 #include "cli/cli.h"
 
-typedef struct kino__target {
+typedef struct kino__write_target {
     const char *path;
     bool is_folder; /* it ends in '/', or is a folder already */
-} kino__target;
+} kino__write_target;
 
 /* Looks at OUT and the format (NULL: by OUT's suffix; `option` gives it) before a long load. 0, or
  * an exit code (already reported). */
 int kino__target_check(const kino__command *command, const char *out, const char *format,
-                       const char *option, kino__target *target);
+                       const char *option, kino__write_target *target);
 
 /* Writes the run with a progress bar; `write` has all but the progress. Returns the exit code,
  * everything reported. */
-int kino__target_write(const kino__common_options *options, const kino__target *target,
+int kino__target_write(const kino__common_options *options, const kino__write_target *target,
                        const kino_write_options *write, kino_run *run);
 
 /* The parts of "a,b,c"; a comma that belongs to a part is written "\,". */

@@ -175,7 +175,9 @@ static kino_status add_folder(kino_catalog *catalog, const char *folder, bool is
         if (!path || !name)
             break;
         /* A folder that has gone meanwhile is no error. */
-        if (kino__discover_folder(path, &found, NULL) == KINO_OK)
+        kino_status listed = kino__discover_folder(path, &found, NULL);
+        kino__discovery_keep_inside(&found, folder);
+        if (listed == KINO_OK)
             st = add_run(catalog, is_only ? inside : name, is_only && !is_itself ? inside : name,
                          path, &found, err);
         kino__discovery_deinit(&found);

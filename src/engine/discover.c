@@ -172,7 +172,7 @@ static kino_status fail_with_list(kino_error *err, kino_status code, const name_
     (void)snprintf(text, sizeof text, format, path);
     size_t used = strlen(text);
     add_list(names, sizeof names - used, list);
-    return kino__fail(err, code, "%s%s", text, names);
+    return kino__fail(err, code, "%s%s", text, names[0] ? names : " none");
 }
 
 static kino_status add_file(kino__discovery *out, const char *path, bool from_folder,
@@ -237,11 +237,11 @@ static kino_status fail_spans(kino__discovery *d, size_t first, const char *fold
     }
     kino_status st;
     if (wanted)
-        st = fail_with_list(err, KINO_NOT_FOUND, &list, "no such span in '%s'; it has", folder);
-    else
         st =
-            fail_with_list(err, KINO_ARGUMENT, &list,
-                           "'%s' has several spans of a worker, choose one with --span N:", folder);
+            fail_with_list(err, KINO_NOT_FOUND, &list, "no such recording in '%s'; it has", folder);
+    else
+        st = fail_with_list(err, KINO_ARGUMENT, &list,
+                            "'%s' has several recordings; select one with --span N:", folder);
     kino__vec_deinit(&list.names);
     return st;
 }
@@ -375,7 +375,7 @@ static kino_status choose_run(kino__discovery *out, const char *folder, const ch
             chosen = runs.names.items[i];
     if (st == KINO_OK && runs.names.count == 0)
         st = kino__fail(err, KINO_NOT_FOUND,
-                        "no traces in '%s': no file named *.json, *.json.gz, *.json.zst or *.kino",
+                        "no traces in '%s': no files named *.json, *.json.gz, *.json.zst or *.kino",
                         folder);
     else if (st == KINO_OK && run && !chosen)
         st = fail_with_list(err, KINO_NOT_FOUND, &runs, "no such run in '%s'; it has", folder);
@@ -383,7 +383,7 @@ static kino_status choose_run(kino__discovery *out, const char *folder, const ch
         chosen = runs.names.items[0];
     else if (st == KINO_OK && !run)
         st = fail_with_list(err, KINO_ARGUMENT, &runs,
-                            "'%s' has several runs, choose one with --run NAME:", folder);
+                            "'%s' has several runs; select one with --run NAME:", folder);
     const char *path = st == KINO_OK ? join(&out->arena, folder, chosen) : NULL;
     if (st == KINO_OK)
         st = path ? add_folder(out, path, span, err) : kino__fail_nomem(err);
@@ -434,6 +434,31 @@ kino_status kino__discover_folder(const char *folder, kino__discovery *out, kino
         st = add_file(out, join(&out->arena, folder, files.names.items[i]), true, err);
     kino__vec_deinit(&files.names);
     return st;
+}
+
+static bool is_below(const char *root, const char *path)
+{
+    size_t size = strlen(root);
+    char *real = realpath(path, NULL);
+    bool is = real && strncmp(real, root, size) == 0 &&
+              (real[size] == '/' || (size && root[size - 1] == '/'));
+    free(real);
+    return is;
+}
+
+void kino__discovery_keep_inside(kino__discovery *discovery, const char *inside)
+{
+    size_t kept = 0;
+    if (!inside)
+        return;
+    char *root = realpath(inside, NULL);
+    for (size_t i = 0; i < discovery->files.count; i++) {
+        const kino__found *file = &discovery->files.items[i];
+        if (!file->from_folder || (root && is_below(root, file->path)))
+            discovery->files.items[kept++] = *file;
+    }
+    discovery->files.count = kept;
+    free(root);
 }
 
 void kino__discovery_deinit(kino__discovery *discovery)

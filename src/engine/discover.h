@@ -43,6 +43,10 @@ KINO_NODISCARD kino_status kino__discover_runs(kino__arena *arena, const char *f
 KINO_NODISCARD kino_status kino__discover_folder(const char *folder, kino__discovery *out,
                                                  kino_error *err);
 
+/* Leaves out what was found in folders but lies elsewhere: files that symbolic links, of their own
+ * or of a folder on the way, lead to from `inside` out of it. NULL: leaves out nothing. */
+void kino__discovery_keep_inside(kino__discovery *discovery, const char *inside);
+
 /* Compares texts with their numbers by value: "rank-2" before "rank-10". */
 int kino__natural_compare(const char *a, const char *b);
 

@@ -1,4 +1,4 @@
-/* kino_run.h - what the files of src/engine share: the body of kino_run. */
+/* kino_run.h - the body of kino_run, and what engine, transform and report share of it. */
 #ifndef KINO__ENGINE_KINO_RUN_H
 #define KINO__ENGINE_KINO_RUN_H
 
@@ -16,12 +16,19 @@ struct kino_run {
     KINO__VEC(const char *) warnings; /* one line each */
     KINO__VEC(const char *) notes;    /* what was left out of the run, and why */
     kino__arena arena;
+    kino_run *members; /* the traces of ranks alone, where there are others; else NULL */
     /* a run made from another one, which must outlive it (derived.c) */
     const kino_run *parent;
     bool is_selection; /* its traces are the parent's (select.c) */
     void *rules;       /* what its traces' rules point to */
     void (*rules_free)(void *rules);
 };
+
+/* What analyses and reports are about: without the traces of launchers and helpers. */
+static inline kino_run *kino__run_ranks(kino_run *run)
+{
+    return run->members ? run->members : run;
+}
 
 /* A run without traces that borrows from `parent`: same label, notes and clock. */
 KINO_NODISCARD kino_status kino__derived_run_new(const kino_run *parent, kino_run **out,

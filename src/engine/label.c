@@ -40,7 +40,8 @@ int64_t kino__rank_of_name(const char *path)
 
 void kino__label_trace(kino__trace *trace, const char *worker, const char *span)
 {
-    if (trace->rank == KINO_NO_INT && trace->path.size)
+    bool may_be_rank = trace->role != KINO__PROCESS_LAUNCHER && trace->role != KINO__PROCESS_HELPER;
+    if (may_be_rank && trace->rank == KINO_NO_INT && trace->path.size)
         trace->rank = kino__rank_of_name(trace->path.data);
     if (trace->worker.size == 0 && worker)
         trace->worker = kino__arena_copy(&trace->arena, kino__str_from(worker));

@@ -10,6 +10,7 @@
 #include "engine/discover.h"
 #include "engine/kino_run.h"
 #include "engine/reload.h"
+#include "engine/sidecar.h"
 #include "reader/reader.h"
 
 #ifndef KINO_VERSION
@@ -43,8 +44,8 @@ static kino_status find_simd(const char *name, kino__simd *out, kino_error *err)
     }
     if (!name)
         return KINO_OK;
-    return kino__fail(err, KINO_ARGUMENT, "unknown SIMD level '%s': auto, avx512, avx2 or scalar",
-                      name);
+    return kino__fail(err, KINO_ARGUMENT,
+                      "unknown SIMD level '%s' (expected: auto, avx512, avx2 or scalar)", name);
 }
 
 /* One file's progress told as part of the whole: "reading 3/8 rank-3.json". */
@@ -123,11 +124,11 @@ static kino_status load_file(kino_run *run, const kino__found *file,
     kino_status st = kino__reader_load(file->path, context, &trace, &why);
     if (st == KINO_OK && file->from_folder && kino__str_is(trace->format, "memory-timeline")) {
         kino__trace_free(trace); /* lies beside the trace of its rank, and would be another one */
-        st =
-            kino__fail(&why, KINO_FORMAT, "a memory timeline is read only when it is named itself");
+        st = kino__fail(&why, KINO_FORMAT, "a memory timeline is read only when given as a file");
     }
     /* Of a folder's files one that cannot be read does not stop the others. */
-    if ((st == KINO_FORMAT || st == KINO_IO || st == KINO_NOT_FOUND) && file->from_folder) {
+    if ((st == KINO_FORMAT || st == KINO_IO || st == KINO_NOT_FOUND || st == KINO_LIMIT) &&
+        file->from_folder) {
         /* "cannot read 'path': reason" names the path once more than one line needs. */
         const char *reason = strstr(why.message, "': ");
         kino_str line = kino__arena_format(&run->arena, "'%s': left out: %s", file->path,
@@ -141,6 +142,14 @@ static kino_status load_file(kino_run *run, const kino__found *file,
             *err = why;
         return st;
     }
+    const char *warning;
+    st = kino__sidecar_apply(trace, options->about, &run->arena, &warning, err);
+    if (st != KINO_OK) {
+        kino__trace_free(trace);
+        return st;
+    }
+    if (warning)
+        add_line(run, false, kino__str_from(warning));
     kino__label_trace(trace, file->worker, file->span);
     if (!is_wanted(trace, options)) {
         kino__trace_free(trace);
@@ -197,15 +206,14 @@ static kino_status check_any(const kino_run *run, const kino__discovery *found, 
         return kino__fail(err, KINO_FORMAT, "no traces in '%s': %s", run->label,
                           run->warnings.items[0]);
     if (options->rank_count)
-        return kino__fail(err, KINO_NOT_FOUND, "no trace in '%s' has a rank that was asked for",
-                          run->label);
+        return kino__fail(err, KINO_NOT_FOUND, "no trace in '%s' has a requested rank", run->label);
     return kino__fail(err, KINO_NOT_FOUND, "no traces in '%s'", run->label);
 }
 
 static kino_status load_all(kino_run *run, const kino__discovery *found,
                             const kino_load_options *options, kino_error *err)
 {
-    kino__load_context context = {0};
+    kino__load_context context = {.expansion = options->expansion};
     kino__progress progress;
     file_progress file = {options->progress, options->progress_context, 0, found->files.count, ""};
     trace_list traces = {0};
@@ -217,6 +225,7 @@ static kino_status load_all(kino_run *run, const kino__discovery *found,
                                 .least = kino__pool_jobs(context.pool),
                                 .run = &run->run,
                                 .simd = context.simd,
+                                .expansion = options->expansion,
                                 .arena = &run->arena};
     for (size_t i = 0; i < found->files.count && st == KINO_OK; i++) {
         file.index = i;
@@ -256,7 +265,7 @@ kino_status kino_run_open(const char *const *paths, size_t count, const kino_loa
     if (options) /* an older caller's struct is shorter: what it lacks keeps its default */
         memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
     if (count == 0)
-        return kino__fail(err, KINO_ARGUMENT, "no trace to open");
+        return kino__fail(err, KINO_ARGUMENT, "no traces to open");
     kino_run *run = calloc(1, sizeof *run);
     if (!run)
         return kino__fail_nomem(err);
@@ -265,13 +274,17 @@ kino_status kino_run_open(const char *const *paths, size_t count, const kino_loa
     run->label = join_paths(&run->arena, paths, count);
     kino__discovery found;
     kino_status st = kino__discover(paths, count, given.run, given.span, &found, err);
+    if (st == KINO_OK)
+        kino__discovery_keep_inside(&found, given.inside);
     if (st == KINO_OK && found.older_spans)
         add_line(run, true,
                  kino__arena_format(&run->arena,
-                                    "%zu older span%s left out: --span chooses another",
+                                    "%zu older recording%s left out: --span chooses another",
                                     found.older_spans, found.older_spans == 1 ? "" : "s"));
     if (st == KINO_OK)
         st = load_all(run, &found, &given, err);
+    if (st == KINO_OK)
+        st = kino__run_set_apart(run, err);
     kino__discovery_deinit(&found);
     if (st != KINO_OK) {
         kino_run_free(run);
@@ -299,6 +312,7 @@ void kino_run_free(kino_run *run)
 {
     if (!run)
         return;
+    kino_run_free(run->members);
     if (run->is_selection)
         run->run.traces.count = 0;
     kino__run_deinit(&run->run);

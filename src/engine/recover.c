@@ -71,7 +71,7 @@ static kino_status open_folder(const char *path, const kino_load_options *option
     (void)snprintf(folder, sizeof folder, "%s/kino-recover-XXXXXX",
                    temporary && *temporary ? temporary : "/tmp");
     if (!mkdtemp(folder))
-        return kino__fail_errno(err, errno, "cannot make a folder in '%s'",
+        return kino__fail_errno(err, errno, "cannot create a directory in '%s'",
                                 temporary && *temporary ? temporary : "/tmp");
     (void)snprintf(file, sizeof file, "%s/%.*s.kino", folder, KINO__STR_ARG(name));
     kino_status st = pack(path, file, err);
@@ -95,7 +95,7 @@ kino_status kino_run_recover(const char *path, const kino_load_options *options,
     if (S_ISDIR(info.st_mode)) {
         if (!kino__is_ring_folder(path))
             return kino__fail(err, KINO_FORMAT,
-                              "'%s' is not a folder of a recorder: it has no file 'meta'", path);
+                              "'%s' is not a recorder directory: it has no file 'meta'", path);
         KINO_TRY(open_folder(path, options, out, err));
     } else {
         KINO_TRY(kino_run_open(&path, 1, options, out, err));

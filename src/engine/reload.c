@@ -37,7 +37,7 @@ static bool is_same_state(const kino__file_state *a, const kino__file_state *b)
 
 static kino_status fail_changed(const char *path, kino_error *err)
 {
-    return kino__fail(err, KINO_IO, "'%s' has changed while it was being worked on", path);
+    return kino__fail(err, KINO_IO, "'%s' changed while it was being read", path);
 }
 
 /* -- the source of columns -- */
@@ -46,6 +46,7 @@ typedef struct file_source {
     kino__column_source source;
     kino__file_state state;
     kino__simd simd;
+    uint64_t expansion;
 } file_source;
 
 /* The same texts under the same numbers, the same events on the same clock? */
@@ -89,7 +90,7 @@ static kino_status load_again(const file_source *self, kino__trace *trace, kino_
     kino__file_state now = kino__file_state_of(path);
     if (!is_same_state(&self->state, &now))
         return fail_changed(path, err);
-    kino__load_context context = {.pool = pool, .simd = self->simd};
+    kino__load_context context = {.pool = pool, .simd = self->simd, .expansion = self->expansion};
     kino__trace *again = NULL;
     KINO_TRY(kino__reader_load(path, &context, &again, err));
     kino_status st = KINO_OK;
@@ -139,8 +140,10 @@ static kino_status make_source(const kino__memory_limit *limit, kino__trace *tra
     file_source *source = kino__arena_alloc(limit->arena, sizeof *source);
     if (!source)
         return kino__fail_nomem(err);
-    *source =
-        (file_source){.source = {.load = load, .free = drop}, .state = *state, .simd = limit->simd};
+    *source = (file_source){.source = {.load = load, .free = drop},
+                            .state = *state,
+                            .simd = limit->simd,
+                            .expansion = limit->expansion};
     trace->source = &source->source;
     trace->columns_there = KINO__COLUMN_ALL;
     return KINO_OK;

@@ -29,6 +29,7 @@ typedef struct kino__memory_limit {
     size_t least;
     kino__run *run;
     kino__simd simd;    /* to read again with */
+    uint64_t expansion; /* the same */
     kino__arena *arena; /* outlives the traces */
     uint64_t kept;      /* columns that stay */
     uint64_t texts;     /* files that were read */

@@ -80,7 +80,7 @@ kino_status kino_run_select(kino_run *run, const uint32_t *traces, size_t count,
     some->run.is_tight = run->run.is_tight;
     some->run.steps = run->run.steps;
     kino_status st =
-        count ? KINO_OK : kino__fail(err, KINO_ARGUMENT, "no trace of the run was chosen");
+        count ? KINO_OK : kino__fail(err, KINO_ARGUMENT, "no trace of the run was selected");
     /* In the run's order, each once, however they are named. */
     for (size_t i = 0; i < run->run.traces.count && st == KINO_OK; i++) {
         bool wanted = false;
@@ -94,7 +94,7 @@ kino_status kino_run_select(kino_run *run, const uint32_t *traces, size_t count,
     }
     for (size_t k = 0; k < count && st == KINO_OK; k++)
         if (traces[k] >= run->run.traces.count)
-            st = kino__fail(err, KINO_NOT_FOUND, "the run has no trace %u: it has 0 to %zu",
+            st = kino__fail(err, KINO_NOT_FOUND, "the run has no trace %u: its traces are 0 to %zu",
                             traces[k], run->run.traces.count - 1);
     if (st == KINO_OK)
         *out = some;

@@ -123,7 +123,7 @@ kino_status kino_timeline_tile(const kino_timeline *timeline, const kino_area *a
     bytes->failed = false;
     kino_status st = kino__timeline_tile(timeline->timeline, &given, pixels, bytes, err);
     if (st == KINO_OK && !write(context, bytes->data, bytes->size))
-        st = kino__fail(err, KINO_IO, "the tile could not be written");
+        st = kino__fail(err, KINO_IO, "cannot write the tile");
     if (bytes->capacity <= SPARE_BYTES)
         bytes = atomic_exchange_explicit(spare, bytes, memory_order_acq_rel);
     buffer_free(bytes); /* too large, or the one of another thread that was faster */

@@ -1,7 +1,5 @@
 /* write.c - writing a run: which format a name means, compression, and never over the input. */
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/output_file.h"
@@ -64,8 +62,8 @@ static kino_status fail_unknown(const char *path, const char *format, kino_error
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s%s", i ? ", " : "",
                                  writer->suffix + 1, writer->is_compressible ? "[.gz|.zst]" : "");
     if (format)
-        return kino__fail(err, KINO_ARGUMENT, "unknown format '%s'; known: %s", format, known);
-    return kino__fail(err, KINO_ARGUMENT, "cannot tell a format from the name '%s'; known: %s",
+        return kino__fail(err, KINO_ARGUMENT, "unknown format '%s' (known: %s)", format, known);
+    return kino__fail(err, KINO_ARGUMENT, "cannot tell the format from the name '%s' (known: %s)",
                       path, known);
 }
 
@@ -75,19 +73,12 @@ static kino_status check_place(const kino__writer_def *writer, const char *path,
     if (!writer->write_file)
         return KINO_OK;
     if (strcmp(path, "-") == 0)
-        return kino__fail(err, KINO_ARGUMENT,
-                          "cannot write %s to standard output: give the name of a file",
+        return kino__fail(err, KINO_ARGUMENT, "cannot write %s to standard output: specify a file",
                           writer->name);
     if (kino__output_is_special(path))
-        return kino__fail(err, KINO_ARGUMENT, "cannot write %s to '%s': it is not a regular file",
+        return kino__fail(err, KINO_ARGUMENT, "cannot write %s to '%s': not a regular file",
                           writer->name, path);
     return KINO_OK;
-}
-
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 static kino_status check_target(const kino_run *run, const kino__writer_def *writer,
@@ -97,13 +88,13 @@ static kino_status check_target(const kino_run *run, const kino__writer_def *wri
     if (run->run.traces.count > 1 && !writer->takes_runs)
         return kino__fail(
             err, KINO_ARGUMENT,
-            "cannot write %zu traces into one file '%s': choose one with --rank, join them with "
-            "'kino convert --merge', or name a folder and a format",
+            "cannot write %zu traces to one file '%s': select one with --rank, combine them with "
+            "'kino convert --merge', or specify a directory and a format",
             run->run.traces.count, path);
     for (; run && !is_stdout; run = run->parent) {
         for (size_t i = 0; i < run->run.traces.count; i++) {
             const kino__trace *trace = run->run.traces.items[i];
-            if (trace->path.size && is_same_file(path, trace->path.data))
+            if (trace->path.size && kino__is_same_file(path, trace->path.data))
                 return kino__fail(err, KINO_ARGUMENT, "cannot write '%s': it is the input", path);
         }
     }
@@ -142,12 +133,12 @@ static kino_status read_words(const kino_write_options *given, kino__write_conte
     while (given->stacks && kind < KIND_COUNT && strcmp(given->stacks, kinds[kind]) != 0)
         kind++;
     if (kind == KIND_COUNT)
-        return kino__fail(err, KINO_ARGUMENT, "unknown stacks '%s'; known: combined, python, op",
-                          given->stacks);
+        return kino__fail(err, KINO_ARGUMENT,
+                          "unknown stacks '%s' (expected: combined, python or op)", given->stacks);
     context->stack_kind = (kino__stack_kind)kind;
     context->counts = given->weight && strcmp(given->weight, "count") == 0;
     if (given->weight && !context->counts && strcmp(given->weight, "time") != 0)
-        return kino__fail(err, KINO_ARGUMENT, "unknown weight '%s'; known: time, count",
+        return kino__fail(err, KINO_ARGUMENT, "unknown weight '%s' (expected: time or count)",
                           given->weight);
     return KINO_OK;
 }

@@ -137,7 +137,7 @@ static kino_status make_folder(const char *path, kino_error *err)
     int why = errno;
     if (why == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return KINO_OK;
-    return kino__fail_errno(err, why, "cannot make the folder '%s'", path);
+    return kino__fail_errno(err, why, "cannot create directory '%s'", path);
 }
 
 kino_status kino_run_write_folder(kino_run *run, const char *path,
@@ -149,7 +149,7 @@ kino_status kino_run_write_folder(kino_run *run, const char *path,
         memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
     given.size = sizeof given;
     if (!given.format)
-        return kino__fail(err, KINO_ARGUMENT, "writing into a folder needs a format");
+        return kino__fail(err, KINO_ARGUMENT, "writing to a directory requires a format");
     KINO_TRY(kino_writer_check("", given.format, err));
     folder f = {.path = path};
     kino__arena_init(&f.arena, NULL);

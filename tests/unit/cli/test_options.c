@@ -154,11 +154,13 @@ TEST(options_mistakes_are_explained)
     CHECK_STR(mistake("--zzzzzz"), "unknown option '--zzzzzz'");
     CHECK_STR(mistake("-x"), "unknown option '-x'");
     CHECK_STR(mistake("--secre"), "unknown option '--secre'");
-    CHECK_STR(mistake("--number"), "option '--number' needs a value: N");
-    CHECK_STR(mistake("--flag=1"), "option '--flag' takes no value");
-    CHECK_STR(mistake("--number x"), "'x' does not fit option '--number': expected a number");
-    CHECK_STR(mistake("--format xml"), "'xml' does not fit option '--format': expected table|json");
-    CHECK_STR(mistake("--format tab"), "'tab' does not fit option '--format': expected table|json");
+    CHECK_STR(mistake("--number"), "option --number requires a value: N");
+    CHECK_STR(mistake("--flag=1"), "option --flag does not take a value");
+    CHECK_STR(mistake("--number x"), "invalid value 'x' for --number (expected: a number)");
+    CHECK_STR(mistake("--format xml"),
+              "invalid value 'xml' for --format (expected: table or json)");
+    CHECK_STR(mistake("--format tab"),
+              "invalid value 'tab' for --format (expected: table or json)");
 }
 
 TEST(options_suggestions_are_near)

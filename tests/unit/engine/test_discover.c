@@ -86,7 +86,7 @@ TEST(discover_lists_runs_until_one_is_chosen)
     make_folder("logs");
     CHECK_STR(
         found("logs", NULL, NULL),
-        quoted_message("no traces in '%s': no file named *.json, *.json.gz, *.json.zst or *.kino",
+        quoted_message("no traces in '%s': no files named *.json, *.json.gz, *.json.zst or *.kino",
                        "logs"));
     make_folder("logs/one");
     put("logs/one/a.json");
@@ -96,7 +96,7 @@ TEST(discover_lists_runs_until_one_is_chosen)
     put("logs/two/b.json");
     CHECK_STR(
         found("logs", NULL, NULL),
-        quoted_message("'%s' has several runs, choose one with --run NAME: one, two", "logs"));
+        quoted_message("'%s' has several runs; select one with --run NAME: one, two", "logs"));
     CHECK_STR(found("logs", "two", NULL), "two/b.json");
     CHECK_STR(found("logs", "three", NULL),
               quoted_message("no such run in '%s'; it has one, two", "logs"));
@@ -112,7 +112,7 @@ TEST(discover_finds_runs_however_deep_they_lie)
     put("logs/a/b/inner/y.json");                       /* below a run: another run */
     REQUIRE(symlink("..", test_tmp("logs/a/up")) == 0); /* a circle must end */
     CHECK_STR(found("logs", NULL, NULL),
-              quoted_message("'%s' has several runs, choose one with --run NAME: a/b, a/b/inner",
+              quoted_message("'%s' has several runs; select one with --run NAME: a/b, a/b/inner",
                              "logs"));
     CHECK_STR(found("logs", "a/b", NULL), "a/b/x.json");
     CHECK_STR(found("logs", "a/b/inner", NULL), "a/b/inner/y.json");
@@ -132,9 +132,13 @@ TEST(discover_numbers_spans_by_their_digits_as_text)
     CHECK_STR(found("run", NULL, "1"), "w0.10000.pt.trace.json w1.3000.pt.trace.json.gz");
     CHECK_STR(found("run", NULL, "2"), "w0.2000.pt.trace.json w1.500.pt.trace.json");
     CHECK_STR(found("run", NULL, "2000"), "w0.2000.pt.trace.json");
-    CHECK(strstr(found("run", NULL, NULL),
-                 "has several spans of a worker, choose one with --span N:") != NULL);
-    CHECK(strstr(found("run", NULL, "3"), "no such span in ") != NULL);
+    CHECK(strstr(found("run", NULL, NULL), "has several recordings; select one with --span N:") !=
+          NULL);
+    CHECK(strstr(found("run", NULL, "3"), "no such recording in ") != NULL);
+    make_folder("plain");
+    put("plain/rank-0.json");
+    CHECK_STR(found("plain", NULL, "3"),
+              quoted_message("no such recording in '%s'; it has none", "plain"));
 }
 
 TEST(discover_names_worker_and_span)
@@ -183,4 +187,45 @@ TEST(discover_rank_of_a_name)
     CHECK_EQ(kino__rank_of_name("rank-3/trace.json"), KINO_NO_INT);
     CHECK_EQ(kino__rank_of_name("rank1623143089861.json"), KINO_NO_INT);
     CHECK_EQ(kino__rank_of_name("trace.json"), KINO_NO_INT);
+}
+
+static void make_link(const char *name, const char *target)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s", test_tmp(target));
+    REQUIRE(symlink(path, test_tmp(name)) == 0);
+}
+
+TEST(discovery_keeps_what_is_inside_whatever_links_say)
+{
+    char folder[512];
+    kino__discovery d;
+    make_folder("served");
+    make_folder("served/run");
+    make_folder("elsewhere");
+    make_folder("served-too");
+    test_write_file(test_tmp("elsewhere/secret.json"), "{}", 2);
+    test_write_file(test_tmp("served-too/secret.json"), "{}", 2);
+    test_write_file(test_tmp("served/run/own.json"), "{}", 2);
+    make_link("served/a.json", "elsewhere/secret.json");
+    make_link("served/b.json", "served-too/secret.json"); /* a name that begins the same */
+    make_link("served/c.json", "served/run/own.json");
+    make_link("served/d.json", "nowhere.json");
+    make_link("served/out", "elsewhere");
+    snprintf(folder, sizeof folder, "%s", test_tmp("served"));
+    REQUIRE(kino__discover_folder(folder, &d, NULL) == KINO_OK);
+    CHECK_EQ(d.files.count, 3u);
+    kino__discovery_keep_inside(&d, NULL);
+    CHECK_EQ(d.files.count, 3u);
+    kino__discovery_keep_inside(&d, folder);
+    REQUIRE_EQ(d.files.count, 1u);
+    CHECK(strstr(d.files.items[0].path, "/c.json") != NULL);
+    kino__discovery_deinit(&d);
+    char out[600];
+    snprintf(out, sizeof out, "%s/out", folder);
+    REQUIRE(kino__discover_folder(out, &d, NULL) == KINO_OK);
+    CHECK_EQ(d.files.count, 1u);
+    kino__discovery_keep_inside(&d, folder);
+    CHECK_EQ(d.files.count, 0u);
+    kino__discovery_deinit(&d);
 }

@@ -355,7 +355,7 @@ TEST(a_file_that_has_changed_when_it_is_needed_again_is_named)
     write_demo(test_tmp("run"), ".json");
     kino__buffer path = {0}, want = {0};
     kino__buffer_printf(&path, "%s/rank-2.json%c", test_tmp("run"), 0);
-    kino__buffer_printf(&want, "'%s' has changed while it was being worked on%c", path.data, 0);
+    kino__buffer_printf(&want, "'%s' changed while it was being read%c", path.data, 0);
     kino_run *run = open_run(test_tmp("run"), 1, 1);
     REQUIRE(unlink(path.data) == 0); /* another file of this name, not the mapped one shorter */
     write_rank(test_tmp("run"), 2, 0, 1);

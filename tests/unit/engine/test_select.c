@@ -70,7 +70,7 @@ TEST(selection_refuses_what_it_cannot_do)
     kino_error err;
     const uint32_t numbers[] = {0, 2};
     CHECK_EQ(kino_run_select(run, numbers, 2, &some, &err), KINO_NOT_FOUND);
-    CHECK_STR(err.message, "the run has no trace 2: it has 0 to 1");
+    CHECK_STR(err.message, "the run has no trace 2: its traces are 0 to 1");
     CHECK(some == NULL);
     CHECK_EQ(kino_run_select(run, numbers, 0, &some, &err), KINO_ARGUMENT);
     REQUIRE_EQ(kino_run_select(run, numbers, 1, &some, &err), KINO_OK);
