@@ -137,16 +137,29 @@ typedef struct kino_query_options {
     uint32_t size;
     unsigned timeout_ms; /* 0 = none */
     const bool *cancel;  /* polled, may be set by a signal handler; or NULL */
+    /* Bytes for the statement (0 = 1 GiB): a value may have 1/64 of them, a row 1/4. The memory of
+     * SQLite itself is limited by kino_limit_sql_memory. */
+    uint64_t memory;
+    const kino_cell *parameters; /* values of '?', '?N', ':name' in the statement, in their order */
+    size_t parameter_count;
 } kino_query_options;
 #define KINO_QUERY_OPTIONS_INIT                                                                    \
     {                                                                                              \
-        sizeof(kino_query_options), 0, NULL                                                        \
+        sizeof(kino_query_options), 0, NULL, 0, NULL, 0                                            \
     }
 
-/* One read-only SQL statement over the run's tables. The run must outlive the rows. */
+/* One read-only SQL statement over the run's tables. The run must outlive the rows; the values of
+ * parameters are copied. */
 KINO_API KINO_NODISCARD kino_status kino_run_query(kino_run *run, const char *sql,
                                                    const kino_query_options *options,
                                                    kino_rows **out, kino_error *err);
+/* Reads the rows to their end into an answer with one table "result", which needs neither them nor
+ * the run afterwards. `run` says what it was computed from; may be NULL. */
+KINO_API KINO_NODISCARD kino_status kino_rows_collect(kino_run *run, kino_rows *rows,
+                                                      kino_result **out, kino_error *err);
+/* The memory that SQLite may have in this process, all statements together, in bytes; 0 = any (the
+ * default). For programs that run other people's statements and use SQLite for nothing else. */
+KINO_API void kino_limit_sql_memory(uint64_t bytes);
 /* CREATE statements of all tables and views. */
 KINO_API KINO_NODISCARD kino_status kino_run_schema(kino_run *run, kino_rows **out,
                                                     kino_error *err);

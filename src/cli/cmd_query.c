@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 #include "cli/interrupt.h"
 
-enum { MOST_SQL = 16 << 20, READ_STEP = 1 << 16 };
+enum { MOST_SQL = 16 << 20, READ_STEP = 1 << 16, DEFAULT_MEMORY = 1 << 30 };
 
 typedef struct query_options {
     kino__common_options common;
@@ -14,9 +14,12 @@ typedef struct query_options {
 } query_options;
 
 static const kino__option options_table[] = {
-    {"timeout", KINO__OPTION_SECONDS, "SECONDS",
-     "stop the query after this time (default: no limit)", offsetof(query_options, timeout_ms),
-     false},
+    {"timeout", KINO__OPTION_SECONDS, "SECONDS", "stop the query after SECONDS (default: no limit)",
+     offsetof(query_options, timeout_ms), false},
+    {"memory", KINO__OPTION_SIZE, "SIZE",
+     "let the statement use at most SIZE of memory, such as 4GB, and 1/64 of it for one value "
+     "(default: 1GiB)",
+     offsetof(query_options, common.budget), false},
     {0},
 };
 
@@ -69,6 +72,8 @@ static int show(const query_options *options, kino_run *run, const char *sql)
     kino_query_options query = KINO_QUERY_OPTIONS_INIT;
     query.timeout_ms = options->timeout_ms;
     query.cancel = kino__interrupt_flag();
+    query.memory = options->common.budget;
+    kino_limit_sql_memory(query.memory ? query.memory : DEFAULT_MEMORY);
     bool is_schema = strcmp(sql, ".schema") == 0;
     kino_rows *rows = NULL;
     kino_error err;
@@ -95,8 +100,8 @@ static int run_query(void *options, char **arguments, size_t count)
     if (count == 1 && strcmp(arguments[0], ".schema") == 0)
         return show(given, NULL, arguments[0]);
     if (count < 2)
-        return kino__report_usage(&kino__command_query,
-                                  count ? "which SQL statement?" : "which trace or folder?");
+        return kino__report_usage(&kino__command_query, count ? "missing argument: SQL"
+                                                              : "missing argument: TRACE or DIR");
     char *sql = arguments[count - 1];
     bool from_stdin = strcmp(sql, "-") == 0;
     for (size_t i = 0; from_stdin && i + 1 < count; i++)
@@ -120,11 +125,12 @@ static int run_query(void *options, char **arguments, size_t count)
 const kino__command kino__command_query = {
     .name = "query",
     .arguments = "TRACE|DIR... SQL",
-    .summary = "SQL (SQLite dialect) over the trace's tables and every analysis",
+    .summary = "run SQL over trace tables and all analyses",
     .description =
-        "Runs one read-only SQL statement over the tables of a trace or a run and prints\n"
-        "its rows. Times are integer nanoseconds. SQL may be - for standard input, or\n"
-        ".schema, which shows all tables and views (no trace is needed for that).\n",
+        "Runs one read-only SQL statement (SQLite dialect) over the tables of a trace or\n"
+        "a run and prints its rows. Times are integer nanoseconds. SQL may be - to read\n"
+        "the statement from standard input, or .schema to list all tables and views\n"
+        "(which does not need a trace).\n",
     .options = options_table,
     .groups = KINO__COMMAND_LOADS | KINO__COMMAND_PRINTS,
     .options_size = sizeof(query_options),

@@ -18,12 +18,21 @@ kino_status kino_run_query(kino_run *run, const char *sql, const kino_query_opti
         memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
     if (run->is_selection) /* queries find traces by their numbers */
         return kino__fail(err, KINO_ARGUMENT,
-                          "SQL takes whole runs: 'WHERE trace = N' chooses a trace");
+                          "SQL runs on the whole run: use 'WHERE trace = N' to select a trace");
     KINO_TRY(kino__run_prepare(run, KINO__COLUMN_ALL & ~KINO__COLUMN_PLACE, err));
     kino__table_functions functions = kino__analyze_functions(run);
-    kino__query_options inner = {
-        .timeout_ms = given.timeout_ms, .cancel = given.cancel, .functions = &functions};
+    kino__query_options inner = {.timeout_ms = given.timeout_ms,
+                                 .cancel = given.cancel,
+                                 .functions = &functions,
+                                 .memory = given.memory,
+                                 .parameters = given.parameters,
+                                 .parameter_count = given.parameter_count};
     return kino__query_open(&run->run, sql, &inner, out, err);
+}
+
+void kino_limit_sql_memory(uint64_t bytes)
+{
+    (void)kino__query_limit_memory(bytes);
 }
 
 kino_status kino_run_schema(kino_run *run, kino_rows **out, kino_error *err)
@@ -93,7 +102,7 @@ kino_status kino_render_report(const kino_report *report, const kino_render_opti
     const char *format = begin(options, &sink, &render, err);
     const kino__report_form *form = kino__report_form_find(format);
     if (!form)
-        return kino__fail(err, KINO_ARGUMENT, "unknown format of reports '%s'", format);
+        return kino__fail(err, KINO_ARGUMENT, "unknown report format '%s'", format);
     return kino__render_report(&render, form, report, err);
 }
 

@@ -9,6 +9,7 @@
 
 #include <sqlite3.h>
 
+#include "query/fence.h"
 #include "store/args.h"
 #include "store/link.h"
 #include "store/run.h"
@@ -63,6 +64,7 @@ typedef struct kino__query_trace {
 
 typedef struct kino__query_context {
     const kino__run *run;
+    kino__fence *fence; /* NULL: nobody waits */
     kino__query_trace *traces;
     size_t trace_count;
     uint64_t event_count;

@@ -88,8 +88,10 @@ static bool holds(int op, int sign)
 }
 
 /* LIKE and GLOB want terminated strings, which pool texts are not. */
-static bool matches_pattern(int op, kino_str pattern, kino_str text)
+static bool matches_pattern(const kino__event_condition *c, kino_str text)
 {
+    bool is_like = c->op == SQLITE_INDEX_CONSTRAINT_LIKE;
+    kino__fence endless = {0};
     char small[512];
     char *copy = text.size < sizeof small ? small : malloc(text.size + 1);
     if (!copy)
@@ -97,11 +99,11 @@ static bool matches_pattern(int op, kino_str pattern, kino_str text)
     if (text.size)
         memcpy(copy, text.data, text.size);
     copy[text.size] = '\0';
-    int differs = op == SQLITE_INDEX_CONSTRAINT_LIKE ? sqlite3_strlike(pattern.data, copy, 0)
-                                                     : sqlite3_strglob(pattern.data, copy);
+    bool fits = kino__fence_match(c->fence ? c->fence : &endless, is_like, c->value.text,
+                                  (kino_str){copy, text.size});
     if (copy != small)
         free(copy);
-    return differs == 0;
+    return fits;
 }
 
 /* SQL has one NULL test left when `IS NULL` and `IS ?` with a NULL value are told apart from
@@ -142,7 +144,7 @@ static bool text_passes(const kino__event_condition *c, bool is_null, kino_str t
     if (c->value.type != SQLITE_TEXT)
         return true;
     if (c->op == SQLITE_INDEX_CONSTRAINT_LIKE || c->op == SQLITE_INDEX_CONSTRAINT_GLOB)
-        return matches_pattern(c->op, c->value.text, text);
+        return matches_pattern(c, text);
     return holds(c->op, kino__str_compare(text, c->value.text));
 }
 

@@ -23,6 +23,7 @@ typedef struct kino__event_condition {
     kino__query_value value;
     const kino_str *list; /* text column IN (list), sorted; NULL otherwise */
     size_t list_count;
+    kino__fence *fence; /* for patterns; NULL: nobody waits */
 } kino__event_condition;
 
 /* Puts the list of an IN into the order it is searched in. */
@@ -39,6 +40,7 @@ enum { KINO__CONDITION_MAX = 24 };
 
 typedef struct kino__event_filter {
     const kino__event_class *classes; /* NULL: all events */
+    kino__fence *fence;               /* of the statement; NULL: nobody waits */
     kino__event_condition conditions[KINO__CONDITION_MAX];
     size_t count;
 } kino__event_filter;

@@ -224,7 +224,8 @@ static bool read_conditions(const char **plan, sqlite3_value **argv, int argc,
         kino__event_condition *c = &filter->conditions[filter->count];
         bool is_usable = true;
         *c = (kino__event_condition){.column = (kino__event_column)((*plan)[0] - 'A'),
-                                     .op = op_of((*plan)[1])};
+                                     .op = op_of((*plan)[1]),
+                                     .fence = filter->fence};
         if ((*plan)[1] == IN_SIGN) {
             if (!collect_list(argv[i], arena, c, &is_usable))
                 return false;

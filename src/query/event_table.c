@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "names/communication.h"
 #include "query/event_plan.h"
 #include "query/tables.h"
 
@@ -49,20 +50,17 @@ static bool is_memory_name(kino_str name)
     return kino__str_is(name, "[memory]") || kino__str_is(name, "[OutOfMemory]");
 }
 
+/* The span that has the metadata; where data moves on the host, the one that carries it out. */
 static bool is_collective_op(kino_str name)
 {
-    return kino__str_is(name, "record_param_comms");
+    kino__comm comm = kino__comm_of_span(name);
+    return kino__str_is(name, "record_param_comms") ||
+           (comm.kind == KINO__COMM_CARRIES && kino__comm_library_is_host(comm.library));
 }
 
-/* Kernels of the communication libraries carry the library's name in front. */
 static bool is_collective_kernel(kino_str name)
 {
-    static const char *const prefixes[] = {"nccl", "rccl", "hccl::", "xccl::", "oneccl"};
-    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
-        if (kino__str_starts_with(name, kino__str_from(prefixes[i])))
-            return true;
-    }
-    return false;
+    return kino__comm_of_kernel(name).kind == KINO__COMM_CARRIES;
 }
 
 #define KIND(name) KINO__KIND_BIT(KINO__KIND_##name)
@@ -237,7 +235,7 @@ static int start(sqlite3_vtab_cursor *base, int flags, const char *plan, int arg
     event_table *table = (event_table *)base->pVtab;
     cursor->flags = flags;
     cursor->members_trace = NULL;
-    kino__event_filter filter = {.classes = table->def->classes};
+    kino__event_filter filter = {.classes = table->def->classes, .fence = table->context->fence};
     kino__event_order order = {.count = 0};
     kino__arena arena;
     kino__arena_init(&arena, NULL);

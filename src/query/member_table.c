@@ -202,7 +202,7 @@ static int next(sqlite3_vtab_cursor *base)
             kino__event_stream_next(&cursor->stream);
             if (cursor->stream.is_end)
                 return SQLITE_OK;
-        } while (cursor->stream.qt->trace->place[cursor->stream.row] == 0);
+        } while (kino__trace_place(cursor->stream.qt->trace, cursor->stream.row) == 0);
         read_members(cursor);
     }
 }

@@ -1,27 +1,16 @@
 /* query.c - one SQL statement over a run: a private SQLite connection, fenced in, whose rows are
- * streamed.
- *
- * The fence: an authorizer that lets only reading pass, limits on lengths and depths, and a
- * progress handler that looks at the clock and at the caller's cancel flag every few thousand
- * steps of SQLite's machine. */
+ * streamed. The fence (fence.h) is what it may do, and for how long. */
 #include "query/query.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/arena.h"
-#include "base/clock.h"
 #include "base/error.h"
+#include "query/fence.h"
 #include "query/function_set.h"
 #include "query/tables.h"
 #include "store/table.h"
-
-enum {
-    PROGRESS_STEPS = 5000,
-    LENGTH_LIMIT = 256 << 20, /* bytes of one value */
-    SQL_LIMIT = 1 << 20,      /* bytes of a statement */
-};
 
 typedef struct query {
     kino_rows base;
@@ -30,100 +19,40 @@ typedef struct query {
     kino__query_context context;
     kino__function_set *functions; /* NULL: none were offered */
     kino__query_options options;
-    int64_t deadline_ns;
-    kino_status stopped; /* why the progress handler stopped it */
+    kino__fence fence;
     bool is_done;
     kino_cell *cells;
     kino__buffer blobs; /* hex digits of the current row's blobs */
     kino__arena arena;
 } query;
 
-/* ---- the fence ---- */
-
-static bool is_listed(const char *name, const char *const *list)
-{
-    for (; name && *list; list++) {
-        if (sqlite3_stricmp(name, *list) == 0)
-            return true;
-    }
-    return false;
-}
-
-static int authorize(void *context, int action, const char *first, const char *second,
-                     const char *database, const char *trigger)
-{
-    static const char *const functions[] = {"load_extension", "fts3_tokenizer", NULL};
-    static const char *const pragmas[] = {"table_info",    "table_xinfo",    "table_list",
-                                          "function_list", "collation_list", NULL};
-    (void)context, (void)database, (void)trigger;
-    switch (action) {
-    case SQLITE_SELECT:
-    case SQLITE_READ:
-    case SQLITE_RECURSIVE:
-        return SQLITE_OK;
-    case SQLITE_FUNCTION:
-        return is_listed(second, functions) ? SQLITE_DENY : SQLITE_OK;
-    case SQLITE_PRAGMA:
-        return is_listed(first, pragmas) ? SQLITE_OK : SQLITE_DENY;
-    case SQLITE_UPDATE:
-        /* asked when a virtual table declares its columns; a real one is refused by SQLite
-         * itself */
-        return first && strcmp(first, "sqlite_master") == 0 ? SQLITE_OK : SQLITE_DENY;
-    default:
-        return SQLITE_DENY;
-    }
-}
-
-static int check_progress(void *context)
-{
-    query *q = context;
-    /* Relaxed: another thread sets it, and nothing else depends on it. */
-    if (q->options.cancel && __atomic_load_n(q->options.cancel, __ATOMIC_RELAXED))
-        q->stopped = KINO_CANCELLED;
-    else if (q->options.timeout_ms && kino__clock_ns(CLOCK_MONOTONIC) >= q->deadline_ns)
-        q->stopped = KINO_LIMIT;
-    return q->stopped != KINO_OK;
-}
-
-/* For functions that compute for a while. */
-static bool may_go_on(void *context)
-{
-    return !check_progress(context);
-}
-
-static void fence_in(query *q)
-{
-    sqlite3_limit(q->db, SQLITE_LIMIT_LENGTH, LENGTH_LIMIT);
-    sqlite3_limit(q->db, SQLITE_LIMIT_SQL_LENGTH, SQL_LIMIT);
-    sqlite3_limit(q->db, SQLITE_LIMIT_ATTACHED, 0);
-    sqlite3_limit(q->db, SQLITE_LIMIT_WORKER_THREADS, 0);
-    sqlite3_limit(q->db, SQLITE_LIMIT_EXPR_DEPTH, 200);
-    sqlite3_db_config(q->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    sqlite3_db_config(q->db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0, NULL);
-    sqlite3_set_authorizer(q->db, authorize, q);
-    if (q->options.cancel || q->options.timeout_ms)
-        sqlite3_progress_handler(q->db, PROGRESS_STEPS, check_progress, q);
-}
-
 /* ---- errors ---- */
 
-static kino_status fail_stopped(const query *q, kino_error *err)
+/* SQLite does not tell a limit from a machine without memory. */
+static kino_status fail_memory(kino_error *err)
 {
-    if (q->stopped == KINO_CANCELLED)
-        return kino__fail(err, KINO_CANCELLED, "interrupted");
-    return kino__fail(err, KINO_LIMIT, "time limit of %g s reached",
-                      q->options.timeout_ms / 1000.0);
+    int64_t limit = sqlite3_hard_heap_limit64(-1);
+    if (limit <= 0)
+        return kino__fail_nomem(err);
+    return kino__fail(
+        err, KINO_LIMIT,
+        "the statement is too large or needs more memory than its limit of %lld bytes",
+        (long long)limit);
 }
 
 /* What SQLite reports, with the byte of the statement it points at. */
 static kino_status fail_sql(const query *q, int rc, kino_error *err)
 {
+    if (q->fence.stopped != KINO_OK)
+        return kino__fence_fail(&q->fence, err);
     if (rc == SQLITE_NOMEM)
-        return kino__fail_nomem(err);
-    if (rc == SQLITE_INTERRUPT && q->stopped != KINO_OK)
-        return fail_stopped(q, err);
+        return fail_memory(err);
+    if (rc == SQLITE_TOOBIG && q->statement)
+        return kino__fail(err, KINO_LIMIT, "a value is longer than the limit of %zu bytes",
+                          q->fence.value_limit);
     if (rc == SQLITE_AUTH)
-        return kino__fail(err, KINO_SQL, "only reading is allowed: %s", sqlite3_errmsg(q->db));
+        return kino__fail(err, KINO_SQL, "only read-only statements are allowed: %s",
+                          sqlite3_errmsg(q->db));
     int offset = sqlite3_error_offset(q->db);
     if (offset < 0)
         return kino__fail(err, KINO_SQL, "%s", sqlite3_errmsg(q->db));
@@ -148,6 +77,19 @@ static kino_cell blob_cell(query *q, int column)
     q->blobs.size += to ? 2 * size : 0;
     return kino__cell_text(
         (kino_str){(const char *)(uintptr_t)first, q->blobs.failed ? 0 : 2 * size});
+}
+
+/* What the cell of a column will take. */
+static size_t row_bytes(query *q, int column)
+{
+    switch (sqlite3_column_type(q->statement, column)) {
+    case SQLITE_TEXT:
+        return (size_t)sqlite3_column_bytes(q->statement, column);
+    case SQLITE_BLOB: /* a zeroblob has its bytes only when somebody asks for them */
+        return 2 * (size_t)sqlite3_column_bytes(q->statement, column);
+    default:
+        return sizeof(kino_cell);
+    }
 }
 
 static kino_cell column_cell(query *q, int column)
@@ -178,27 +120,39 @@ static void settle_blobs(query *q)
     }
 }
 
+static kino_status read_cells(query *q, kino_error *err)
+{
+    size_t bytes = 0;
+    q->blobs.size = 0;
+    for (size_t i = 0; i < q->base.column_count; i++) {
+        bytes += row_bytes(q, (int)i); /* before it is made */
+        if (bytes > q->fence.row_limit)
+            return kino__fail(err, KINO_LIMIT, "a row is longer than the limit of %zu bytes",
+                              q->fence.row_limit);
+        q->cells[i] = column_cell(q, (int)i);
+    }
+    return q->blobs.failed ? kino__fail_nomem(err) : KINO_OK;
+}
+
 static kino_status next_row(kino_rows *rows, const kino_cell **cells, kino_error *err)
 {
     query *q = (query *)rows;
     *cells = NULL;
     if (q->is_done)
         return KINO_OK;
-    if (check_progress(q)) {
+    if (!kino__fence_go_on(&q->fence)) {
         q->is_done = true;
-        return fail_stopped(q, err);
+        return kino__fence_fail(&q->fence, err);
     }
     int rc = sqlite3_step(q->statement);
-    if (rc != SQLITE_ROW) {
+    if (rc != SQLITE_ROW || q->fence.stopped != KINO_OK) {
         q->is_done = true;
-        return rc == SQLITE_DONE ? KINO_OK : fail_sql(q, rc, err);
+        return rc == SQLITE_DONE && q->fence.stopped == KINO_OK ? KINO_OK : fail_sql(q, rc, err);
     }
-    q->blobs.size = 0;
-    for (size_t i = 0; i < q->base.column_count; i++)
-        q->cells[i] = column_cell(q, (int)i);
-    if (q->blobs.failed) {
+    kino_status st = read_cells(q, err);
+    if (st != KINO_OK) {
         q->is_done = true;
-        return kino__fail_nomem(err);
+        return st;
     }
     if (q->blobs.size)
         settle_blobs(q);
@@ -211,6 +165,7 @@ static void free_query(kino_rows *rows)
     query *q = (query *)rows;
     sqlite3_finalize(q->statement);
     sqlite3_close(q->db);
+    kino__fence_deinit(&q->fence);
     kino__function_set_free(q->functions);
     kino__query_context_deinit(&q->context);
     kino__buffer_deinit(&q->blobs);
@@ -219,6 +174,12 @@ static void free_query(kino_rows *rows)
 }
 
 /* ---- opening ---- */
+
+/* For functions that compute for a while. */
+static bool may_go_on(void *fence)
+{
+    return kino__fence_go_on(fence);
+}
 
 static kino_status open_database(query *q, kino_error *err)
 {
@@ -229,9 +190,11 @@ static kino_status open_database(query *q, kino_error *err)
         return q->db ? fail_sql(q, rc, err) : kino__fail_nomem(err);
     rc = kino__tables_add(q->db, &q->context);
     if (rc == SQLITE_OK && q->options.functions) {
-        q->functions = kino__function_set_new(q->options.functions, may_go_on, q);
+        q->functions = kino__function_set_new(q->options.functions, may_go_on, &q->fence);
         rc = q->functions ? kino__function_set_add(q->functions, q->db) : SQLITE_NOMEM;
     }
+    if (rc == SQLITE_OK)
+        rc = kino__fence_put(&q->fence, q->db);
     return rc == SQLITE_OK ? KINO_OK : fail_sql(q, rc, err);
 }
 
@@ -252,6 +215,38 @@ static kino_status check_tail(query *q, const char *sql, const char *tail, kino_
     return KINO_OK;
 }
 
+static int bind_parameter(sqlite3_stmt *statement, int index, const kino_cell *value)
+{
+    switch (value->kind) {
+    case KINO_CELL_INT:
+        return sqlite3_bind_int64(statement, index, value->value.integer);
+    case KINO_CELL_FLOAT:
+        return sqlite3_bind_double(statement, index, value->value.real);
+    case KINO_CELL_TEXT:
+        return sqlite3_bind_text64(statement, index, value->value.text.data, value->value.text.size,
+                                   SQLITE_TRANSIENT, SQLITE_UTF8);
+    default:
+        return sqlite3_bind_null(statement, index);
+    }
+}
+
+static kino_status bind_parameters(query *q, kino_error *err)
+{
+    size_t wanted = (size_t)sqlite3_bind_parameter_count(q->statement);
+    size_t given = q->options.parameter_count;
+    if (wanted && !given)
+        return kino__fail(err, KINO_SQL, "parameters such as '?' have no value here");
+    if (wanted != given)
+        return kino__fail(err, KINO_SQL, "the statement has %zu parameter%s, %zu given", wanted,
+                          wanted == 1 ? "" : "s", given);
+    for (size_t i = 0; i < given; i++) {
+        int rc = bind_parameter(q->statement, (int)i + 1, &q->options.parameters[i]);
+        if (rc != SQLITE_OK)
+            return fail_sql(q, rc, err);
+    }
+    return KINO_OK;
+}
+
 static kino_status prepare(query *q, const char *sql, kino_error *err)
 {
     const char *tail = NULL;
@@ -261,9 +256,8 @@ static kino_status prepare(query *q, const char *sql, kino_error *err)
     if (!q->statement)
         return kino__fail(err, KINO_SQL, "no SQL statement");
     if (!sqlite3_stmt_readonly(q->statement))
-        return kino__fail(err, KINO_SQL, "only reading is allowed");
-    if (sqlite3_bind_parameter_count(q->statement) > 0)
-        return kino__fail(err, KINO_SQL, "parameters such as '?' have no value here");
+        return kino__fail(err, KINO_SQL, "only read-only statements are allowed");
+    KINO_TRY(bind_parameters(q, err));
     return check_tail(q, sql, tail, err);
 }
 
@@ -300,16 +294,15 @@ kino_status kino__query_open(const kino__run *run, const char *sql,
     q->base.free = free_query;
     if (options)
         q->options = *options;
-    q->deadline_ns = kino__clock_ns(CLOCK_MONOTONIC) + (int64_t)q->options.timeout_ms * 1000000;
+    kino__fence_init(&q->fence, q->options.timeout_ms, q->options.cancel, q->options.memory);
     kino_status status = KINO_OK;
     if (!kino__query_context_init(&q->context, run))
         status = kino__fail_nomem(err);
+    q->context.fence = &q->fence;
     if (status == KINO_OK)
         status = open_database(q, err);
-    if (status == KINO_OK) {
-        fence_in(q);
+    if (status == KINO_OK)
         status = prepare(q, sql, err);
-    }
     if (status == KINO_OK)
         status = describe_columns(q, err);
     if (status != KINO_OK) {

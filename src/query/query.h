@@ -14,11 +14,16 @@
 #include "query/table_function.h"
 #include "store/run.h"
 
+#define KINO__QUERY_MEMORY ((uint64_t)1 << 30)
+
 typedef struct kino__query_options {
     unsigned timeout_ms; /* of the whole query, from open on; 0 = none */
     const volatile bool
         *cancel; /* polled, may be set by a signal handler or another thread; or NULL */
     const kino__table_functions *functions; /* more tables, computed when asked; or NULL */
+    uint64_t memory; /* 0 = KINO__QUERY_MEMORY: a value may have 1/64 of it, a row 1/4 */
+    const kino_cell *parameters; /* of the statement, in their order; copied */
+    size_t parameter_count;
 } kino__query_options;
 
 /* Prepares exactly one read-only statement; its rows are worked out as they are asked for. The run
@@ -26,7 +31,8 @@ typedef struct kino__query_options {
  * Options may be NULL.
  * Fails with KINO_SQL (offset: byte of the statement to blame, where SQLite tells), in
  * kino_rows_next also with KINO_CANCELLED ("interrupted"), KINO_LIMIT ("time limit of N s
- * reached"). Any thread; the rows belong to one. */
+ * reached", and when a value, a row or the memory of SQLite is beyond its limit). Any thread; the
+ * rows belong to one. */
 KINO_NODISCARD kino_status kino__query_open(const kino__run *run, const char *sql,
                                             const kino__query_options *options, kino_rows **out,
                                             kino_error *err);
@@ -36,5 +42,9 @@ KINO_NODISCARD kino_status kino__query_schema(kino_rows **out, kino_error *err);
 /* The same with the table functions (copied; aliases left out) behind. */
 KINO_NODISCARD kino_status kino__query_schema_all(const kino__table_functions *functions,
                                                   kino_rows **out, kino_error *err);
+
+/* The memory that SQLite may have in this process, all statements together; 0 = any. False when
+ * this SQLite has no such limit. */
+bool kino__query_limit_memory(uint64_t bytes);
 
 #endif
