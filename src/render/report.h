@@ -7,9 +7,9 @@
  *   sections   tables; some belong to the first screen, others to the details
  *   results    the whole answers of the analyses it was made from
  *
- * The engine fills it (report/report.c); the files report_<form>.c here only read it. All texts
+ * src/report fills it (report/report.c); the files report_<form>.c here only read it. All texts
  * belong to the report. A new form: src/render/report_<name>.c with a kino__report_form, a line in
- * report.c, tests in tests/unit/test_report_forms.c. */
+ * report_forms.c, tests in tests/unit/report/. */
 #ifndef KINO__RENDER_REPORT_H
 #define KINO__RENDER_REPORT_H
 
@@ -51,6 +51,7 @@ typedef KINO__VEC(kino__report_bar) kino__report_bars;
 typedef struct kino__report_finding {
     kino_str rule, severity, title, seen, why, todo;
     double gain_percent;      /* NaN: not known */
+    kino_str whose;           /* of whose step: "rank 2's step"; empty: there is one rank */
     kino_str ranks, evidence; /* JSON lists */
 } kino__report_finding;
 

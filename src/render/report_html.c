@@ -337,8 +337,8 @@ static void add_finding(buffer *out, const kino__report_finding *f)
     if (!isnan(f->gain_percent))
         kino__buffer_printf(out,
                             "<span class=\"gain\" title=\"estimated share of the step time "
-                            "that could be saved\">−%.1f %%</span>",
-                            f->gain_percent);
+                            "that could be saved\">−%.1f %%%s%.*s</span>",
+                            f->gain_percent, f->whose.size ? " of " : "", KINO__STR_ARG(f->whose));
     add(out, "</div>\n<p>");
     add_text(out, f->seen);
     add(out, "</p>\n<p class=\"do\">→ ");
@@ -355,8 +355,7 @@ static void add_finding(buffer *out, const kino__report_finding *f)
 
 static void add_findings(buffer *out, const kino__report *report)
 {
-    add(out, "<h2>What to do <small>largest gain first; gains are estimates and do not add "
-             "up</small></h2>\n");
+    add(out, "<h2>What to do <small>largest gain first; gains are estimates</small></h2>\n");
     if (report->findings.count == 0) {
         add(out, "<p class=\"soft\">no rule found anything to recommend</p>\n");
         return;

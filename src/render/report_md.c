@@ -75,7 +75,8 @@ static void add_finding(kino__buffer *out, const kino__report_finding *f, size_t
     add_clean(out, f->title);
     kino__buffer_add(out, KINO__STR("**"));
     if (!isnan(f->gain_percent))
-        kino__buffer_printf(out, " (up to %.1f %%)", f->gain_percent);
+        kino__buffer_printf(out, " (up to %.1f %%%s%.*s)", f->gain_percent,
+                            f->whose.size ? " of " : "", KINO__STR_ARG(f->whose));
     kino__buffer_add(out, KINO__STR("  \n   "));
     add_clean(out, f->seen);
     if (is_full && f->why.size) {
@@ -94,14 +95,20 @@ static void add_finding(kino__buffer *out, const kino__report_finding *f, size_t
 
 static void add_findings(kino__buffer *out, const kino__report *report)
 {
-    size_t shown = 0;
+    size_t shown = 0, more = 0;
     kino__buffer_printf(out, "\n## %s\n\n", report->is_full ? "What to do" : "What to do first");
     for (size_t i = 0; i < report->findings.count; i++) {
         bool is_info = kino__str_is(report->findings.items[i].severity, "info");
         if (report->is_full || (shown < TOP_FINDINGS && !is_info))
             add_finding(out, &report->findings.items[i], ++shown, report->is_full);
+        else
+            more++;
     }
-    if (shown == 0)
+    if (shown == 0 && more)
+        kino__buffer_printf(out,
+                            "nothing about the program; %zu %s about the recording with --full\n",
+                            more, more == 1 ? "note" : "notes");
+    else if (shown == 0)
         kino__buffer_add(out, KINO__STR("no rule found anything to recommend\n"));
 }
 

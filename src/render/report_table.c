@@ -93,8 +93,12 @@ static bool keeps_together(kino_str before, kino_str after)
     return false;
 }
 
-static void wrap_words(wrap *w, kino_str text)
+/* Text of a trace, or with parts of one. */
+static void wrap_words(wrap *w, kino_str words)
 {
+    kino__buffer clean = {0};
+    kino__format_text(&clean, words);
+    kino_str text = kino__buffer_str(&clean);
     size_t at = 0;
     while (at < text.size) {
         size_t end = at;
@@ -115,6 +119,8 @@ static void wrap_words(wrap *w, kino_str text)
             wrap_piece(w, word, kino__text_width(word), " ");
         at = end + 1;
     }
+    out_of(w->s)->failed |= clean.failed;
+    kino__buffer_deinit(&clean);
 }
 
 static void wrap_end(wrap *w)
@@ -122,17 +128,12 @@ static void wrap_end(wrap *w)
     kino__buffer_add(out_of(w->s), KINO__STR("\n"));
 }
 
-/* Text of a trace, or with parts of one, wrapped at an indent; the first line is begun already, at
- * the indent. */
+/* Words wrapped at an indent; the first line is begun already, at the indent. */
 static void add_wrapped(const screen *s, size_t indent, kino_str text)
 {
-    kino__buffer clean = {0};
-    kino__format_text(&clean, text);
     wrap w = wrap_start(s, indent);
-    wrap_words(&w, kino__buffer_str(&clean));
+    wrap_words(&w, text);
     wrap_end(&w);
-    out_of(s)->failed |= clean.failed;
-    kino__buffer_deinit(&clean);
 }
 
 /* -- head -- */
@@ -156,7 +157,7 @@ static void add_head(const screen *s)
         if (s->render->color)
             kino__buffer_add(&piece, KINO__STR(RESET));
         kino__buffer_add(&piece, KINO__STR(" "));
-        kino__buffer_add(&piece, fact->text);
+        kino__format_text(&piece, fact->text);
         size_t width = strlen(fact->title) + 2 + kino__text_width(fact->text);
         wrap_piece(&w, kino__buffer_str(&piece), width, " · ");
     }
@@ -346,7 +347,8 @@ static void add_finding(const screen *s, const kino__report_finding *f, size_t n
     kino__buffer title = {0};
     kino__format_text(&title, f->title);
     if (!isnan(f->gain_percent))
-        kino__buffer_printf(&title, " (up to %.1f %%)", f->gain_percent);
+        kino__buffer_printf(&title, " (up to %.1f %%%s%.*s)", f->gain_percent,
+                            f->whose.size ? " of " : "", KINO__STR_ARG(f->whose));
     style(s, BOLD);
     add_wrapped(s, INDENT, kino__buffer_str(&title));
     style(s, RESET);
@@ -391,13 +393,18 @@ static void add_findings(const screen *s)
         else
             more++;
     }
-    if (shown == 0)
-        kino__buffer_add(out_of(s), KINO__STR("  no rule found anything to recommend\n"));
-    if (more) {
-        char line[64];
-        int size = snprintf(line, sizeof line, "  and %zu more with --full", more);
+    char line[96];
+    int size = 0;
+    if (shown == 0 && more)
+        size = snprintf(line, sizeof line,
+                        "  nothing about the program; %zu %s about the recording with --full", more,
+                        more == 1 ? "note" : "notes");
+    else if (shown == 0)
+        size = snprintf(line, sizeof line, "  no rule found anything to recommend");
+    else if (more)
+        size = snprintf(line, sizeof line, "  and %zu more with --full", more);
+    if (size)
         add_line(s, DIM, (kino_str){line, (size_t)size});
-    }
 }
 
 /* -- tables -- */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/json_out.h"
+#include "base/printable.h"
 #include "base/utf8.h"
 
 /* Four significant digits without useless zeros behind the point: 1.5, 12.34, 123.4, 1234. */
@@ -90,8 +91,8 @@ void kino__format_text(kino__buffer *out, kino_str text)
             kino__buffer_add(out, KINO__STR("\\n"));
         else if (code_point == '\t')
             kino__buffer_add(out, KINO__STR("\\t"));
-        else if (code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0))
-            kino__buffer_printf(out, "\\x%02x", code_point);
+        else if (!kino__is_printable(code_point))
+            kino__buffer_printf(out, code_point < 0x100 ? "\\x%02x" : "\\u%04x", code_point);
         else
             kino__buffer_add(out, (kino_str){at, length});
         at += length ? length : 1;

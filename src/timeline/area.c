@@ -76,7 +76,7 @@ kino_status kino__tl_area_init(const kino__timeline *timeline, const kino_area *
     kino_status st = KINO_OK;
     if (area->from != KINO_NO_TIME && area->to != KINO_NO_TIME && area->from > area->to)
         st = kino__fail(err, KINO_ARGUMENT,
-                        "the area ends (%" PRId64 " ns) before it begins (%" PRId64 " ns)",
+                        "the area ends (%" PRId64 " ns) before it starts (%" PRId64 " ns)",
                         area->to, area->from);
     if (st == KINO_OK)
         st = choose_tracks(timeline, given, area, err);

@@ -46,7 +46,8 @@ static kino_status read_word(hunt *h, kino_str word, kino_error *err)
     }
     if (kino__str_starts_with(word, KINO__STR("id:"))) {
         if (!kino__str_to_int((kino_str){word.data + 3, word.size - 3}, &h->id))
-            return kino__fail(err, KINO_ARGUMENT, "'%.*s': an id is a number", KINO__STR_ARG(word));
+            return kino__fail(err, KINO_ARGUMENT, "invalid id '%.*s' (expected: a number)",
+                              KINO__STR_ARG(word));
         return KINO_OK;
     }
     if (h->text.size)

@@ -207,7 +207,7 @@ static kino_status add_track(kino__tl_tile *tile, uint32_t number, kino_error *e
         return kino__fail_nomem(err);
     if (tile->slices.count > KINO__TL_MOST_SLICES || tile->points.count > KINO__TL_MOST_SLICES)
         return kino__fail(err, KINO_LIMIT,
-                          "more than %d slices or points: ask for fewer tracks or fewer pixels",
+                          "more than %d slices or points: request fewer tracks or pixels",
                           (int)KINO__TL_MOST_SLICES);
     entry->count = (uint32_t)(is_counter ? tile->points.count : tile->slices.count) - entry->first;
     return KINO_OK;

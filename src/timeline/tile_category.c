@@ -2,6 +2,7 @@
  *
  * The kind of the event's category decides; names tell apart what a kind holds together (steps and
  * other annotations, collectives and other kernels, modules and other Python frames). */
+#include "names/communication.h"
 #include "timeline/timeline_internal.h"
 
 enum {
@@ -56,11 +57,7 @@ static const uint8_t of_kind[KINO__KIND_COUNT] = {
 
 static bool is_collective(kino_str name)
 {
-    return STARTS("nccl") || STARTS("rccl") || STARTS("gloo:") || STARTS("c10d::") ||
-           STARTS("hccl::") || STARTS("xccl::") || STARTS("oneccl") || STARTS("ucc:") ||
-           kino__str_is(name, "record_param_comms") ||
-           kino__str_contains(name, KINO__STR("ncclDevKernel")) ||
-           kino__str_contains(name, KINO__STR("ncclKernel"));
+    return kino__comm_of_span(name).kind != KINO__COMM_NONE;
 }
 
 uint8_t kino__tl_category(uint16_t category, kino_str name)
@@ -72,7 +69,7 @@ uint8_t kino__tl_category(uint16_t category, kino_str name)
             return COMMUNICATION;
         return STARTS("autograd::") ? AUTOGRAD : kind;
     case KERNEL:
-        return is_collective(name) ? COMMUNICATION : kind;
+        return kino__comm_of_kernel(name).kind != KINO__COMM_NONE ? COMMUNICATION : kind;
     case ANNOTATION:
         if (STARTS("ProfilerStep#"))
             return STEP;

@@ -226,7 +226,7 @@ kino_status kino__tl_tile_write(const kino__tl_tile *tile, kino__buffer *bytes, 
     kino__string_pool_deinit(&w.texts);
     if (ok && is_too_much)
         return kino__fail(err, KINO_LIMIT,
-                          "more than %d bytes of names: ask for fewer tracks or fewer pixels",
+                          "more than %d bytes of names: request fewer tracks or pixels",
                           (int)KINO__TL_MOST_NAMES);
     return ok ? KINO_OK : kino__fail_nomem(err);
 }

@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "store/interval.h"
+#include "store/link.h"
 #include "timeline/timeline.h"
 
 enum {
@@ -161,7 +162,7 @@ typedef struct kino__tl_scratch {
 } kino__tl_scratch;
 KINO_NODISCARD bool kino__tl_make_lines(kino__tl_track *track, kino__tl_scratch *scratch);
 
-/* counters.c: adds the counter tracks of a trace. progress is told its events. */
+/* counter_tracks.c: adds the counter tracks of a trace. progress is told its events. */
 KINO_NODISCARD kino_status kino__tl_add_counters(kino__timeline *timeline, const kino__trace *trace,
                                                  kino__progress *progress, kino_error *err);
 
@@ -178,14 +179,8 @@ void kino__tl_add_str(kino__table *table, kino_str text); /* null when it is emp
 /* Name and category of an event. */
 void kino__tl_add_name(kino__table *table, const kino__trace *trace, uint32_t row);
 
-/* steps.c: in order of start. False when memory is out. */
-typedef struct kino__tl_step {
-    int64_t number, start, end;
-    uint32_t row;
-} kino__tl_step;
-typedef KINO__VEC(kino__tl_step) kino__tl_steps;
-KINO_NODISCARD bool kino__tl_find_steps(const kino__trace *trace, kino__tl_steps *steps);
-/* The step at a time: of those that contain it the one that starts last; KINO_NO_INT: none. */
+/* step_at.c: the step at a time: of those that contain it the one that starts last; KINO_NO_INT:
+ * none. */
 KINO_NODISCARD bool kino__tl_step_at(const kino__trace *trace, int64_t time, int64_t *number);
 
 /* lost.c: the table lost. */

@@ -22,7 +22,7 @@ static const kino_column track_columns[] = {
     {"tid", KINO_TYPE_ANY, NULL, "thread, as the trace has it"},
     {"device", KINO_TYPE_INT, NULL, NULL},
     {"stream", KINO_TYPE_INT, NULL, NULL},
-    {"unit", KINO_TYPE_STRING, NULL, "of a counter's values, where its name tells"},
+    {"unit", KINO_TYPE_STRING, NULL, "unit of a counter's values, if its name contains it"},
 };
 
 static const char *const kind_names[] = {[KINO__TL_THREAD] = "thread",
@@ -92,15 +92,15 @@ static const kino_column step_columns[] = {
 
 static bool add_steps(kino__table *table, const kino__trace *trace)
 {
-    kino__tl_steps steps = {0};
-    bool ok = kino__tl_find_steps(trace, &steps);
+    kino__step_list steps = {0};
+    bool ok = kino__trace_find_steps(trace, &steps);
     for (size_t i = 0; ok && i < steps.count; i++) {
-        const kino__tl_step *s = &steps.items[i];
+        const kino__step *s = &steps.items[i];
         kino__table_add_int(table, trace->index);
         kino__table_add_int(table, trace->rank);
         kino__table_add_int(table, s->number);
-        kino__table_add_int(table, s->start);
-        kino__table_add_int(table, s->end - s->start);
+        kino__table_add_int(table, s->ts);
+        kino__table_add_int(table, s->dur);
         kino__table_add_int(table, kino__trace_event_id(trace, s->row));
     }
     kino__vec_deinit(&steps);

@@ -20,7 +20,7 @@ static int64_t run_end(const kino__run *run)
     int64_t last = 0;
     for (size_t i = 0; i < run->traces.count; i++) {
         int64_t start, end;
-        if (kino__info_window(run->traces.items[i], &start, &end) && end > last)
+        if (kino__trace_window(run->traces.items[i], &start, &end) && end > last)
             last = end;
     }
     return last;
@@ -36,13 +36,13 @@ static kino_status resolve_window(kino__cut *cut, const kino__run *run, kino_err
     if (cut->to != KINO_NO_TIME && cut->to < 0)
         cut->to += end;
     if (cut->from != KINO_NO_TIME && cut->to != KINO_NO_TIME && cut->to <= cut->from)
-        return kino__fail(err, KINO_ARGUMENT, "the window is empty: it ends before it begins");
+        return kino__fail(err, KINO_ARGUMENT, "invalid window: it ends before it starts");
     int64_t first = cut->options.first_step, last = cut->options.last_step;
     cut->has_steps = first != KINO_NO_INT || last != KINO_NO_INT;
     if (first != KINO_NO_INT && last != KINO_NO_INT && last < first)
         return kino__fail(err, KINO_ARGUMENT,
-                          "steps %" PRId64 "-%" PRId64 ": the last is before the first", first,
-                          last);
+                          "invalid steps %" PRId64 "-%" PRId64 ": the last is before the first",
+                          first, last);
     return KINO_OK;
 }
 
@@ -92,14 +92,14 @@ static void say_steps(char *text, size_t size, const kino__run *run)
     if (first > last)
         say(text, size, "; the run has no steps");
     else if (first == last)
-        say(text, size, "; the run has step %" PRId64 " only", first);
+        say(text, size, "; the run has only step %" PRId64, first);
     else
         say(text, size, "; the run has steps %" PRId64 "-%" PRId64, first, last);
 }
 
 static kino_status fail_empty(const kino__cut *cut, const kino__run *run, kino_error *err)
 {
-    char text[200] = "no event is left";
+    char text[200] = "no events match";
     if (cut->has_steps)
         say_steps(text, sizeof text, run);
     if (cut->from != KINO_NO_TIME || cut->to != KINO_NO_TIME) {
@@ -107,7 +107,8 @@ static kino_status fail_empty(const kino__cut *cut, const kino__run *run, kino_e
         say_time(text, sizeof text, run_end(run));
     }
     if (cut->options.name_count)
-        say(text, sizeof text, "; names are whole: '*gemm*' finds what contains gemm");
+        say(text, sizeof text,
+            "; patterns match the full name: use '*gemm*' for names that contain gemm");
     return kino__fail(err, KINO_NOT_FOUND, "%s", text);
 }
 
@@ -137,8 +138,8 @@ static kino_status fail_category(const kino__run *run, const char *name, kino_er
         if (has_category(run, text) && strlen(known) + strlen(text) + 3 < sizeof known)
             say(known, sizeof known, "%s%s", count++ ? ", " : "", text);
     }
-    return kino__fail(err, KINO_NOT_FOUND, "no event has the category '%.40s'; there are: %s", name,
-                      known);
+    return kino__fail(err, KINO_NOT_FOUND, "no event has category '%.40s'; the categories are: %s",
+                      name, known);
 }
 
 static kino_status check_categories(const kino__cut *cut, const kino__run *run, kino_run *out,
@@ -150,8 +151,7 @@ static kino_status check_categories(const kino__cut *cut, const kino__run *run, 
             return fail_category(run, o->categories[i], err);
     for (size_t i = 0; i < o->drop_count; i++)
         if (!has_category(run, o->drop[i]))
-            kino__derived_run_warn(out, "no event has the category '%s' that was to be dropped",
-                                   o->drop[i]);
+            kino__derived_run_warn(out, "no event has category '%s' (--drop)", o->drop[i]);
     return KINO_OK;
 }
 
@@ -178,7 +178,7 @@ static kino_status cut_trace(const kino__cut *cut, kino_run *out, const kino__tr
     if (st == KINO_OK && has_any)
         st = add_cut(out, trace, is_kept, progress, err);
     else if (st == KINO_OK)
-        kino__derived_run_warn(out, "'%.*s': left out: no event of it is in the cut",
+        kino__derived_run_warn(out, "'%.*s': left out: none of its events are in the cut",
                                KINO__STR_ARG(trace->path));
     free(is_kept);
     return st;

@@ -127,7 +127,7 @@ static bool prepare_steps(selection *s)
 {
     for (uint32_t i = 0; s->cut->has_steps && i < s->steps->count; i++) {
         const kino__step *step = &s->steps->items[i];
-        int64_t end = end_of(s->trace, step->row);
+        int64_t end = step->ts + step->dur;
         range *last = s->ranges.count ? &s->ranges.items[s->ranges.count - 1] : NULL;
         if (!is_chosen_step(s, i))
             continue;

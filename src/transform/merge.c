@@ -48,7 +48,7 @@ static bool is_in_all(const kino__merge *m, const kino__metadata *item)
 static bool is_own(kino_str key)
 {
     return kino__str_is(key, "ranks") || kino__str_is(key, "distributedInfo") ||
-           kino__str_is(key, "baseTimeNanoseconds");
+           kino__str_is(key, "kino_process") || kino__str_is(key, "baseTimeNanoseconds");
 }
 
 static bool is_common(const kino__merge *m, const kino__metadata *item)
@@ -273,6 +273,8 @@ static void clear_facts(const kino__merge *m, kino__trace *made)
     for (size_t i = 1; i < m->count && !m->is_one_process; i++) {
         const kino__trace *trace = m->sources[i].trace;
         made->rank = KINO_NO_INT;
+        made->role = KINO__PROCESS_UNKNOWN;
+        made->begins_with_step = false;
         made->worker = made->span = none;
         if (trace->world_size != made->world_size)
             made->world_size = KINO_NO_INT;

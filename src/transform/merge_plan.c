@@ -149,8 +149,8 @@ static kino_status choose_stride(const kino__merge *m, bool is_external, int64_t
         *stride *= 10;
     int64_t last;
     if (__builtin_mul_overflow(*stride, (int64_t)m->count, &last))
-        return kino__fail(err, KINO_LIMIT, "ids up to %" PRId64 " cannot be told apart in one file",
-                          most);
+        return kino__fail(err, KINO_LIMIT,
+                          "ids up to %" PRId64 " cannot be made unique in one file", most);
     return KINO_OK;
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/progress.h"
 #include "engine/kino_run.h"
+#include "engine/sidecar.h"
 #include "store/derive.h"
 #include "transform/redact_json.h"
 
@@ -175,6 +176,11 @@ static kino_status redact_metadata(const kino__redactor *r, const kino__trace *f
         const kino__metadata *item = &from->metadata.items[i];
         bool is_merged = kino__str_is(item->key, "ranks");
         key.size = value.size = 0;
+        if (kino__str_is(item->key, "kino_process")) { /* its job has a name */
+            kino__sidecar_redact(from, &value);
+            ok = !value.failed && kino__trace_add_metadata(to, item->key, kino__buffer_str(&value));
+            continue;
+        }
         (void)kino__redact_text(r, KINO__REDACT_PARTS, item->key, &key);
         kino__redact_json(r, is_merged ? KINO__REDACT_JSON_METADATA : KINO__REDACT_JSON_VALUE,
                           kino__redact_metadata_as(item->key), false, item->value, &value);

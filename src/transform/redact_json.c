@@ -12,9 +12,9 @@
 typedef struct walker {
     const kino__redactor *redactor;
     kino__redact_form form;
-    kino__redact_as as;      /* of the strings that come */
-    kino__redact_as name_as; /* of an event's name */
-    bool is_naming;
+    kino__redact_as as;       /* of the strings that come */
+    kino__redact_as name_as;  /* of an event's name */
+    bool is_naming, is_group; /* is_group: the name of a process group comes */
     size_t depth;
     size_t args_depth; /* depth of the keys of an event's arguments; 0: not inside them */
     size_t meta_depth; /* of the keys of a merged trace's own metadata; 0: not inside */
@@ -29,12 +29,9 @@ static kino__redact_as args_as(kino_str key, bool is_naming)
     static const char *const known[] = {"Input Dims",
                                         "Input type",
                                         "Input Strides",
-                                        "Concrete Inputs",
                                         "Input Tensor Shapes",
                                         "Collective name",
                                         "dtype",
-                                        "Process Group Name",
-                                        "Process Group Description",
                                         "Process Group Ranks",
                                         "In msg nelems",
                                         "Out msg nelems",
@@ -111,6 +108,17 @@ kino__redact_as kino__redact_metadata_as(kino_str key)
     return KINO__REDACT_VALUE;
 }
 
+/* Names of process groups are the program's own, wherever they stand (distributedInfo too). */
+static bool is_group_key(kino_str key)
+{
+    static const char *const keys[] = {"pg_name", "pg_desc", "Process Group Name",
+                                       "Process Group Description"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (kino__str_is(key, keys[i]))
+            return true;
+    return false;
+}
+
 /* A key of the forms that know keys. */
 static void choose(walker *w, kino_str key)
 {
@@ -165,9 +173,10 @@ static void walk_string(walker *w)
         next++;
     if (next < w->end && *next == ':') {
         choose(w, inside);
+        w->is_group = is_group_key(inside);
         add_string(w, KINO__REDACT_PARTS, inside);
     } else {
-        add_string(w, w->as, inside);
+        add_string(w, w->is_group ? KINO__REDACT_VALUE : w->as, inside);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/json_chars.h"
+#include "names/communication.h"
 #include "transform/redact_text.h"
 
 /* -- whole values */
@@ -36,7 +37,9 @@ static bool is_plain_value(kino_str text)
                                            "Activation",
                                            "Gradient",
                                            "Autograd",
-                                           "Unknown"};
+                                           "Unknown",
+                                           "default_pg",
+                                           "undefined"};
     for (size_t i = 0; i < sizeof literals / sizeof *literals; i++)
         if (kino__str_is(text, literals[i]))
             return true;
@@ -168,8 +171,7 @@ static bool redact_framework(const kino__redactor *r, kino_str text, kino__buffe
         kino__buffer_add(out, text);
         return true;
     }
-    if (kino__str_starts_with(text, KINO__STR("nccl:")) ||
-        kino__str_starts_with(text, KINO__STR("gloo:"))) {
+    if (kino__comm_of_span(text).kind == KINO__COMM_CARRIES) {
         *is_changed = kino__redact_parts(r, text, out);
         return true;
     }

@@ -62,6 +62,28 @@ static bool mark_calls(work *w, const kino__table *calls)
     return ok;
 }
 
+/* A call of many kernels has a long sequence, and all of its many events get it: counted before it
+ * is written. */
+static kino_status check_size(const work *w, kino_error *err)
+{
+    const uint64_t most = ((uint64_t)64 << 20) + 16 * w->trace->file_bytes;
+    uint64_t bytes = 0, events = 0;
+    for (uint32_t row = 0; row < w->trace->event_count; row++) {
+        uint32_t mark = w->overlay->marks[row];
+        events += mark != 0;
+        bytes += mark && mark <= w->overlay->members.count
+                     ? w->overlay->members.items[mark - 1].size
+                     : 0;
+    }
+    if (bytes <= most)
+        return KINO_OK;
+    return kino__fail(err, KINO_LIMIT,
+                      "the kernel sequences of '%s' would add %llu MiB to %llu events: select "
+                      "calls that run fewer kernels",
+                      w->trace->path.data, (unsigned long long)(bytes >> 20),
+                      (unsigned long long)events);
+}
+
 static kino_status overlay_trace(const kino_run *run, work *w, bool *is_found,
                                  kino__progress *progress, kino_error *err)
 {
@@ -83,7 +105,7 @@ static kino_status overlay_trace(const kino_run *run, work *w, bool *is_found,
     *is_found = calls && calls->cells.count;
     if (*is_found) {
         add_marks(w, sequences);
-        st = mark_calls(w, calls) ? KINO_OK : kino__fail_nomem(err);
+        st = mark_calls(w, calls) ? check_size(w, err) : kino__fail_nomem(err);
     }
     for (size_t i = 0; i < result->notes.count; i++)
         kino__overlay_warn(w->out, result->notes.items[i]);
@@ -98,19 +120,23 @@ static kino_status overlay_all(kino_run *run, kino_run *made, const void *given,
     const kino_sequence_overlay_options *options = given;
     work w = {.out = made, .options = options};
     const char *op = "";
-    bool has_any = false;
+    bool has_any = false, is_given = false;
     for (size_t i = 0; i < options->param_count; i++) {
         const kino_param *param = &options->params[i];
         if (strcmp(param->name, "op") == 0)
             op = param->value;
         if (strcmp(param->name, "compat") == 0)
             w.mode = strcmp(param->value, "hta") == 0 ? KINO__FRAME_HTA : KINO__FRAME_HTA_NS;
-        if (strcmp(param->name, "include_last_step") == 0)
-            w.has_last_step = strcmp(param->value, "yes") == 0;
+        if (strcmp(param->name, "include_last_step") != 0)
+            continue;
+        w.has_last_step = strcmp(param->value, "yes") == 0;
+        is_given = true;
     }
+    if (!is_given) /* as the analysis has it */
+        w.has_last_step = w.mode == KINO__FRAME_DEFAULT;
     kino__progress progress;
     kino__progress_init(&progress, options->progress, options->progress_context);
-    kino__progress_stage(&progress, "finding sequences",
+    kino__progress_stage(&progress, "finding kernel sequences",
                          2 * kino__run_event_count(run)); /* then copying */
     for (size_t i = 0; i < run->run.traces.count; i++) {
         bool is_found = false;

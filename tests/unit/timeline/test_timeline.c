@@ -296,7 +296,7 @@ TEST(timeline_search_finds_parts_of_names_in_any_case_and_in_order_of_time)
     kino_result *result;
     search.text = "id:x";
     CHECK_EQ(kino_timeline_search(v.timeline, &search, &result, &err), KINO_ARGUMENT);
-    CHECK_STR(err.message, "'id:x': an id is a number");
+    CHECK_STR(err.message, "invalid id 'id:x' (expected: a number)");
     view_free(&v);
 }
 
