@@ -201,10 +201,13 @@ typedef struct kino_report_options {
     /* The run is not used elsewhere: what is computed about a trace is released at once, so that
      * memory does not grow with the number of traces beyond what loading takes. */
     bool alone;
+    /* With alone: nor will it be used again. What is no longer needed of a trace is given back, too;
+     * afterwards the run can only be freed. */
+    bool last;
 } kino_report_options;
 #define KINO_REPORT_OPTIONS_INIT                                                                   \
     {                                                                                              \
-        sizeof(kino_report_options), 0, NULL, NULL, NULL, NULL, false, false                       \
+        sizeof(kino_report_options), 0, NULL, NULL, NULL, NULL, false, false, false                \
     }
 
 /* All that belongs to a report, each analysis once. What a trace does not support is named there,

@@ -5,7 +5,8 @@
  *   1. copy src/analysis/_template.c to src/analysis/<name>.c, with '_' for '-'
  *   2. ANALYSIS(<name>) in src/analysis/analyses.def
  *   3. tools/make-analysis-docs writes docs/analyses/<name>.md from the definition; add the rest
- *   4. tests: tests/unit/test_<name>.c with hand-made traces, tests/diff/analysis/<name>.test
+ *   4. tests: tests/unit/analysis/test_<name>.c with hand-made traces, and SQL in
+ *      tests/diff/analysis/<name>.test
  *
  *   trace 0 --map--> partial 0 --+
  *   trace 1 --map--> partial 1 --merge--> partial --finish--> tables
@@ -49,6 +50,7 @@ struct kino__analysis_def {
     const kino_param_info *params; /* ends with {0}; NULL: none */
     const kino_table_info *tables; /* ends with {0}; at least one */
     const char *const *compat; /* names of reference implementations, NULL at the end; or NULL */
+    bool takes_every_process;  /* also launchers and helpers, which are no ranks */
     bool takes_steps;          /* knows a->first_step and a->last_step */
     unsigned needs;            /* KINO__COLUMN_ bits that map reads; 0: all */
     size_t partial_size;

@@ -8,6 +8,7 @@
 
 #include "analysis/device_work.h"
 #include "base/error.h"
+#include "base/keyed_sort.h"
 
 enum { P_EXPAND, P_SHORTEST, P_LAST_STEP };
 

@@ -1,13 +1,14 @@
 /* comm_overlap.c - how much of the communication is hidden under computation?
  *
  * Method: the time covered by communication kernels of a rank, and the part of it that computation
- * covers as well.
+ * covers as well. Without work on a device: by collectives on the host, and by operators.
  * Cost: one pass over the device rows in order of time. */
 #include <math.h>
 
 #include "analysis/device_work.h"
 #include "analysis/statistics.h"
 #include "base/error.h"
+#include "model/profile/profile.h"
 
 enum { P_LAST_STEP };
 
@@ -40,6 +41,22 @@ static bool copy_normal(const kino__intervals *from, kino__intervals *to)
     return true;
 }
 
+/* A trace of the host alone (Gloo, MPI): all of it, as on a device. */
+static bool map_host(const kino__trace *trace, kino__pool *pool, row *r)
+{
+    const kino__profile *p = kino__profile_of(trace, false, pool);
+    if (!p)
+        return false;
+    const kino__intervals *comm = &p->ranges[KINO__ROLE_COMMUNICATION];
+    kino__intervals both = {0};
+    bool ok = kino__intervals_intersect(&p->ranges[KINO__ROLE_CPU], comm, &both);
+    *r = (row){.rank = trace->rank,
+               .overlap = kino__intervals_total(both.items, both.count),
+               .communication = kino__intervals_total(comm->items, comm->count)};
+    kino__vec_deinit(&both);
+    return ok;
+}
+
 static kino_status map(const kino__analysis *a, const kino__trace *trace, void *value,
                        kino_error *err)
 {
@@ -50,6 +67,8 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     row *r = w ? kino__vec_add(&p->rows) : NULL;
     if (!r)
         return kino__fail_nomem(err);
+    if (f->mode == KINO__FRAME_DEFAULT && w->count == 0)
+        return map_host(trace, a->pool, r) ? KINO_OK : kino__fail_nomem(err);
     p->is_cut = f->is_cut;
     kino__intervals compute = {0}, communication = {0}, both = {0};
     const kino__intervals *all = &w->of_type[KINO__KERNEL_COMMUNICATION];
@@ -99,13 +118,14 @@ static const kino_column columns[] = {
     {"comp_comm_overlap_pctg", KINO_TYPE_PERCENT, NULL,
      "overlap of communication; null: the rank does not communicate"},
     {"overlap", KINO_TYPE_DURATION, NULL, "communication and computation run at the same time"},
-    {"communication", KINO_TYPE_DURATION, NULL, "at least one communication kernel runs"},
+    {"communication", KINO_TYPE_DURATION, NULL,
+     "at least one communication kernel runs (CPU only: a collective on the host)"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"comm_comp_overlap", "one row a rank", columns, "Communication hidden under computation",
-     NULL},
+    {"comm_comp_overlap", "one row a rank that communicates", columns,
+     "Communication hidden under computation", "not available: see the notes"},
     {0},
 };
 
@@ -118,20 +138,22 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     size_t silent = 0;
     for (size_t i = 0; i < p->rows.count; i++) {
         const row *r = &p->rows.items[i];
+        silent += r->communication <= 0;
+        if (r->communication <= 0 && !a->compat)
+            continue; /* nothing to say of it */
         double percent =
             r->communication > 0 ? 100 * (double)r->overlap / (double)r->communication : NAN;
         kino__table_add_int(table, r->rank);
         kino__table_add_real(table, a->compat ? kino__round(percent, 2) : percent);
         kino__table_add_int(table, r->overlap);
         kino__table_add_int(table, r->communication);
-        silent += r->communication <= 0;
     }
     if (silent && silent == p->rows.count)
-        kino__result_note(result, "overlap not available: no communication kernels");
+        kino__result_note(result, "overlap not available: no communication");
     else if (silent)
         kino__result_note(result,
-                          "overlap not available in %zu of %zu traces: no communication "
-                          "kernels",
+                          "overlap not available in %zu of %zu traces: no "
+                          "communication",
                           silent, p->rows.count);
     kino__note_cut(result, p->is_cut);
     return KINO_OK;
@@ -142,7 +164,8 @@ const kino__analysis_def kino__analysis_comm_overlap = {
     .help = "how much of the communication is hidden under computation",
     .description =
         "The time during which communication kernels of a rank run, and the percentage of\n"
-        "it during which computation runs as well. 100 %: communication costs nothing.\n",
+        "it during which computation runs as well. 100 %: communication costs nothing.\n"
+        "Without work on a device: collectives on the host (Gloo, MPI) and operators.\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

@@ -5,55 +5,7 @@
 
 #include <stdlib.h>
 
-/* -- sorting */
-
-enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
-
-static void sort_digit(const kino__keyed *from, kino__keyed *to, size_t count, unsigned shift)
-{
-    size_t first[DIGITS + 1] = {0};
-    for (size_t i = 0; i < count; i++)
-        first[((uint64_t)from[i].key >> shift & (DIGITS - 1)) + 1]++;
-    for (size_t d = 0; d < DIGITS; d++)
-        first[d + 1] += first[d];
-    for (size_t i = 0; i < count; i++)
-        to[first[(uint64_t)from[i].key >> shift & (DIGITS - 1)]++] = from[i];
-}
-
-bool kino__keyed_sort(kino__keyed *items, size_t count)
-{
-    const uint64_t sign = UINT64_C(1) << 63; /* flipped, so that negative keys come first */
-    bool is_sorted = true;
-    uint64_t differing = 0;
-    for (size_t i = 1; i < count; i++) {
-        is_sorted &= items[i - 1].key <= items[i].key;
-        differing |= (uint64_t)items[i].key ^ (uint64_t)items[0].key;
-    }
-    if (is_sorted)
-        return true;
-    kino__keyed *other = malloc(count * sizeof *other);
-    if (!other)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        items[i].key = (int64_t)((uint64_t)items[i].key ^ sign);
-    kino__keyed *from = items, *to = other;
-    for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS) {
-        if ((differing >> shift & (DIGITS - 1)) == 0)
-            continue;
-        sort_digit(from, to, count, shift);
-        kino__keyed *swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != items)
-        memcpy(items, from, count * sizeof *items);
-    for (size_t i = 0; i < count; i++)
-        items[i].key = (int64_t)((uint64_t)items[i].key ^ sign);
-    free(other);
-    return true;
-}
-
-/* -- device rows */
+#include "base/keyed_sort.h"
 
 static void work_free(void *value)
 {
@@ -133,17 +85,27 @@ void kino__note_without_device(kino_result *result, const char *what, const int6
                                size_t count, size_t others)
 {
     if (count && !others)
-        kino__result_note(result, "%s not available: no device activity", what);
+        kino__result_note(result, "%s not available: no device work was recorded", what);
     for (size_t i = 0; i < count && others; i++) {
         if (i == 8) {
-            kino__result_note(result, "%s not available in %zu more ranks: no device activity",
+            kino__result_note(result,
+                              "%s not available in %zu more ranks: no device work was recorded",
                               what, count - i);
             break;
         }
         if (ranks[i] == KINO_NO_INT)
-            kino__result_note(result, "%s not available in a trace: no device activity", what);
+            kino__result_note(result, "%s not available in a trace: no device work was recorded",
+                              what);
         else
-            kino__result_note(result, "%s not available for rank %lld: no device activity", what,
-                              (long long)ranks[i]);
+            kino__result_note(result, "%s not available for rank %lld: no device work was recorded",
+                              what, (long long)ranks[i]);
     }
+}
+
+void kino__note_unlaunched(kino_result *result, int64_t count)
+{
+    if (count)
+        kino__result_note(result,
+                          "%lld pieces of device work have no launch in the trace and are left out",
+                          (long long)count);
 }

@@ -3,7 +3,7 @@
 #ifndef KINO__ANALYSIS_DEVICE_WORK_H
 #define KINO__ANALYSIS_DEVICE_WORK_H
 
-#include "model/frame/frame.h"
+#include "analysis/frame_params.h"
 
 typedef struct kino__device_work {
     uint32_t *rows; /* positions of the device rows: by ts, then frame order */
@@ -18,26 +18,18 @@ typedef struct kino__device_work {
  * thread. */
 const kino__device_work *kino__device_work_of(const kino__frame *f, bool has_last_step);
 
-/* A key and what it belongs to. */
-typedef struct kino__keyed {
-    int64_t key;
-    uint32_t value;
-} kino__keyed;
-
-/* By key, stable; linear in count. False when memory is out. */
-KINO_NODISCARD bool kino__keyed_sort(kino__keyed *items, size_t count);
-
 /* Times of a frame as ns; stays at the limits. */
 static inline int64_t kino__frame_ns(const kino__frame *f, int64_t units)
 {
-    int64_t out;
-    return __builtin_mul_overflow(units, f->unit_ns, &out) ? (units < 0 ? INT64_MIN + 1 : INT64_MAX)
-                                                           : out;
+    return kino__product(units, f->unit_ns);
 }
 
-/* "X not available: no device activity", with the ranks where only some lack it (others: how many
- * traces have it). */
+/* "X not available: no device work was recorded", with the ranks where only some lack it (others:
+ * how many traces have it). */
 void kino__note_without_device(kino_result *result, const char *what, const int64_t *ranks,
                                size_t count, size_t others);
+
+/* "N pieces of device work have no launch in the trace and are left out", unless there are none. */
+void kino__note_unlaunched(kino_result *result, int64_t count);
 
 #endif

@@ -4,12 +4,14 @@
  * times it was not running with the stack it left (off_cpu). Own time of a function is the length
  * of its spans less those directly on them; its total counts the outermost of its spans only, so
  * that recursion does not count twice. Waiting time belongs to the innermost function of the
- * program, with the system call below it.
+ * program, with the system call below it. Where more than a tenth of the stacks are broken
+ * (sampling.h) totals would be too low: they are left out.
  * Cost: linear in these spans; nothing for traces without. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "analysis/analysis.h"
+#include "analysis/sampling.h"
 #include "base/error.h"
 #include "store/args.h"
 #include "store/stacks.h"
@@ -35,6 +37,10 @@ typedef struct partial {
     kino__string_pool texts;
     places lines, waits;
     int64_t traces, without;
+    int64_t stacks, broken; /* sampled, and of these incomplete */
+    int64_t most_broken;    /* in one trace, */
+    kino_strid broken_in;   /* where most end in this module; KINO_NO_STRING: unknown */
+    int64_t by_pointers;    /* traces whose stacks were walked by frame pointers */
 } partial;
 
 static void places_deinit(places *p)
@@ -262,6 +268,23 @@ static bool start_reading(reading *r)
     return r->line && r->samples && r->module.column && r->file.column && r->state.column;
 }
 
+static bool add_sampling(partial *p, const kino__trace *trace)
+{
+    kino__sampling s = kino__sampling_of(trace);
+    kino__buffer module = {0};
+    p->stacks = s.stacks;
+    p->broken = p->most_broken = s.broken;
+    p->by_pointers = s.has_pointers;
+    p->broken_in = KINO_NO_STRING;
+    if (s.module.size)
+        kino__json_unescape(s.module, &module);
+    if (module.size)
+        p->broken_in = kino__string_pool_add(&p->texts, kino__buffer_str(&module));
+    bool ok = !module.failed && (!module.size || p->broken_in != KINO_NO_STRING);
+    kino__buffer_deinit(&module);
+    return ok;
+}
+
 static kino_status map(const kino__analysis *a, const kino__trace *trace, void *value,
                        kino_error *err)
 {
@@ -280,6 +303,7 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     }
     p->traces = 1;
     p->without = !is_started;
+    ok = ok && add_sampling(p, trace);
     free(r.open_count);
     kino__vec_deinit(&r.open);
     if (kino__progress_is_cancelled(a->progress))
@@ -316,7 +340,16 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
     partial *p = into, *more = from;
     p->traces = kino__sum(p->traces, more->traces);
     p->without = kino__sum(p->without, more->without);
-    bool ok = merge_places(p, &p->lines, more, &more->lines) &&
+    p->stacks = kino__sum(p->stacks, more->stacks);
+    p->broken = kino__sum(p->broken, more->broken);
+    p->by_pointers = kino__sum(p->by_pointers, more->by_pointers);
+    kino_strid broken_in = more->broken_in;
+    bool is_named = take_text(p, more, &broken_in);
+    if (more->most_broken > p->most_broken) {
+        p->most_broken = more->most_broken;
+        p->broken_in = broken_in;
+    }
+    bool ok = is_named && merge_places(p, &p->lines, more, &more->lines) &&
               merge_places(p, &p->waits, more, &more->waits);
     return ok ? KINO_OK : kino__fail_nomem(err);
 }
@@ -366,6 +399,13 @@ static void pack(kino__pack *pack, void *value)
     pack_places(pack, p, &p->waits);
     kino__pack_tally(pack, &p->traces);
     kino__pack_tally(pack, &p->without);
+    kino__pack_tally(pack, &p->stacks);
+    kino__pack_tally(pack, &p->broken);
+    kino__pack_tally(pack, &p->most_broken);
+    kino__pack_tally(pack, &p->by_pointers);
+    kino__pack_u32(pack, &p->broken_in);
+    if (p->broken_in != KINO_NO_STRING && p->broken_in >= kino__string_pool_count(&p->texts))
+        pack->is_damaged = true;
 }
 
 /* -- the answer -- */
@@ -378,7 +418,8 @@ static const kino_column function_columns[] = {
     {"file", KINO_TYPE_STRING, NULL, "source file; null: no debug information"},
     {"self", KINO_TYPE_DURATION, NULL, "CPU time in the function itself"},
     {"self_percent", KINO_TYPE_PERCENT, NULL, "of all CPU time that was sampled"},
-    {"total", KINO_TYPE_DURATION, NULL, "CPU time in it and what it calls"},
+    {"total", KINO_TYPE_DURATION, NULL,
+     "CPU time in it and what it calls; null: too many stacks are incomplete"},
     {"total_percent", KINO_TYPE_PERCENT, NULL, "of all CPU time that was sampled"},
     {"samples", KINO_TYPE_INT, "count", "samples that found it innermost"},
     {0},
@@ -493,6 +534,7 @@ static bool add_functions(const partial *p, const places *functions, int64_t all
                           kino__table *table)
 {
     uint32_t *order = sorted(p, functions);
+    bool has_totals = !kino__stacks_are_broken(p->stacks, p->broken);
     for (size_t i = 0; order && i < functions->items.count; i++) {
         const place *f = &functions->items.items[order[i]];
         add_text(table, p, f->function);
@@ -500,8 +542,8 @@ static bool add_functions(const partial *p, const places *functions, int64_t all
         add_text(table, p, f->file);
         kino__table_add_int(table, f->self);
         kino__table_add_real(table, share(f->self, all));
-        kino__table_add_int(table, f->total);
-        kino__table_add_real(table, share(f->total, all));
+        kino__table_add_int(table, has_totals ? f->total : KINO_NO_INT);
+        kino__table_add_real(table, has_totals ? share(f->total, all) : NAN);
         kino__table_add_int(table, f->count);
     }
     free(order);
@@ -546,6 +588,20 @@ static bool add_waits(const partial *p, kino__table *table)
     return order != NULL;
 }
 
+static void note_broken(const partial *p, kino_result *result)
+{
+    if (!kino__stacks_are_broken(p->stacks, p->broken))
+        return;
+    kino_str module = text_at(p, p->broken_in);
+    kino__result_note(
+        result,
+        "times with callees not available: %lld of %lld stacks are incomplete"
+        "%s%.*s%s%s",
+        (long long)p->broken, (long long)p->stacks, module.size ? " (most of them end in " : "",
+        KINO__STR_ARG(module), module.size ? ")" : "",
+        p->by_pointers ? ": record with --stacks dwarf, which needs no frame pointers" : "");
+}
+
 static kino_status finish(const kino__analysis *a, void *value, kino_result *result,
                           kino_error *err)
 {
@@ -558,6 +614,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
               add_lines(p, all, kino__analysis_table(result, T_LINES)) &&
               add_waits(p, kino__analysis_table(result, T_WAITS));
     places_deinit(&functions);
+    note_broken(p, result);
     if (p->without == p->traces)
         kino__result_note(result, "functions not available: there are no samples of the CPU; "
                                   "`kino record -- PROGRAM` takes them");

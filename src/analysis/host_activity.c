@@ -5,31 +5,9 @@
 
 #include "analysis/device_work.h"
 #include "base/str.h"
-#include "names/launch_calls.h"
-#include "names/name_rule.h"
 #include "store/interval.h"
 
-const char *kino__host_kind_name(kino__host_kind kind)
-{
-    static const char *const names[] = {"sync",       "data-loader", "gc",       "allocation",
-                                        "launch",     "runtime",     "operator", "python",
-                                        "annotation", "overhead",    "other",    "untraced"};
-    return names[kind];
-}
-
 /* -- what names say */
-
-static uint8_t kind_of_text(kino_str name)
-{
-    if (kino__launch_kind_of(name) != KINO__LAUNCH_NONE)
-        return KINO__HOST_LAUNCH;
-#define HOST_NAME(kind, where, text)                                                               \
-    if (kino__name_fits(name, KINO__NAME_##where, KINO__STR(text)))                                \
-        return KINO__HOST_##kind;
-#include "names/host_names.def"
-#undef HOST_NAME
-    return KINO__HOST_KINDS;
-}
 
 /* What the span itself is; names of calls count for calls only. */
 static uint8_t kind_of_row(const kino__host *host, uint32_t row)
@@ -63,7 +41,7 @@ bool kino__host_init(kino__host *host, const kino__trace *trace)
     *host = (kino__host){.trace = trace, .nesting = kino__link_nesting(trace)};
     host->kind_of_name = malloc(names + 1);
     for (kino_strid id = 0; host->kind_of_name && id < names; id++)
-        host->kind_of_name[id] = kind_of_text(kino__trace_string(trace, id));
+        host->kind_of_name[id] = (uint8_t)kino__host_kind_of(kino__trace_string(trace, id));
     return host->nesting && host->kind_of_name;
 }
 

@@ -7,26 +7,9 @@
 #ifndef KINO__ANALYSIS_HOST_ACTIVITY_H
 #define KINO__ANALYSIS_HOST_ACTIVITY_H
 
+#include "names/host_kind.h"
 #include "store/link.h"
 #include "store/trace.h"
-
-typedef enum kino__host_kind {
-    KINO__HOST_SYNC,       /* a call that waits for the device */
-    KINO__HOST_LOADER,     /* fetching a batch */
-    KINO__HOST_GC,         /* Python's garbage collection */
-    KINO__HOST_ALLOCATION, /* memory of the device or pinned memory */
-    KINO__HOST_LAUNCH,     /* calls that put work on a device */
-    KINO__HOST_RUNTIME,    /* other calls of runtime and driver */
-    KINO__HOST_OPERATOR,   /* in an operator, outside such calls */
-    KINO__HOST_PYTHON,     /* in a Python function, outside operators */
-    KINO__HOST_ANNOTATION, /* in an annotation (a step, the optimizer), outside all of these */
-    KINO__HOST_OVERHEAD,   /* the profiler's own */
-    KINO__HOST_OTHER,      /* spans of other categories */
-    KINO__HOST_UNTRACED,   /* no span */
-    KINO__HOST_KINDS,
-} kino__host_kind;
-
-const char *kino__host_kind_name(kino__host_kind kind); /* "sync", "data-loader", ... */
 
 typedef struct kino__host_span {
     uint32_t row;

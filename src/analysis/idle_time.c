@@ -317,7 +317,7 @@ static const kino_column stats_columns[] = {
 
 static const kino_table_info tables[] = {
     {"idle", "one row a rank, stream and cause", idle_columns, "Idle time of streams",
-     "not available: the trace has no device activity"},
+     "not available: no device work was recorded"},
     {"interval_stats", "the gaps of each of them; with stats only", stats_columns, "Gaps", NULL},
     {0},
 };

@@ -10,6 +10,7 @@
 #include "analysis/device_work.h"
 #include "analysis/name_sums.h"
 #include "base/error.h"
+#include "base/keyed_sort.h"
 
 enum { P_RATIO, P_NUM_KERNELS, P_MEMORY, P_LAST_STEP };
 enum { MASKS = 8 }; /* sets of COMPUTATION 1, COMMUNICATION 2, MEMORY 4 */
@@ -161,9 +162,9 @@ static const kino_column kernel_columns[] = {
 
 static const kino_table_info tables[] = {
     {"kernel_type", "one row a combination of types, most time first; ranks together", type_columns,
-     "Device time by kind of work", "not available: the trace has no device activity"},
+     "Device time by kind of work", "not available: no device work was recorded"},
     {"kernel", "one row a rank and kernel, by type, name and rank", kernel_columns, "Kernels",
-     "not available: the trace has no device activity"},
+     "not available: no device work was recorded"},
     {0},
 };
 
@@ -242,7 +243,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
                                     : 1u << C_EVENT_MAX | 1u << C_EVENT_MIN | 1u << C_EVENT_STDDEV |
                                           1u << C_EVENT_MEAN);
     if (p->sums.rows.count == 0)
-        kino__result_note(result, "kernel breakdown not available: no device activity");
+        kino__result_note(result, "kernel breakdown not available: no device work was recorded");
     kino__note_cut(result, p->is_cut);
     kino__vec_deinit(&rows);
     return ok ? KINO_OK : kino__fail_nomem(err);

@@ -41,9 +41,12 @@ typedef struct partial {
     KINO__VEC(row) rows;   /* of a rank together, in the order of the answer */
     KINO__VEC(call) calls; /* where they are asked for */
     kino__string_pool texts;
-    int64_t candidates; /* calls with such a name */
-    int64_t left_out;   /* sequences behind top_k */
-    bool is_cut;
+    int64_t candidates;     /* calls with such a name */
+    int64_t used;           /* of these: those with a sequence */
+    int64_t outside;        /* calls with such a name in no call tree */
+    int64_t left_out;       /* sequences behind top_k */
+    int64_t left_out_calls; /* and their calls */
+    bool is_cut, has_device;
 } partial;
 
 static void deinit(void *value)
@@ -91,6 +94,19 @@ static bool is_candidate(const kino__call_graph *g, const uint8_t *holds, uint32
     return g->height[at] > 0 && name != KINO_NO_STRING && holds[name];
 }
 
+/* Calls with such a name that are in no tree. */
+static int64_t count_outside(const kino__call_graph *g, const uint8_t *holds)
+{
+    const kino__frame *f = g->frame;
+    int64_t count = 0;
+    for (uint32_t at = 0; at < f->count; at++) {
+        kino_strid name = f->trace->name[f->row[at]];
+        count += !kino__call_graph_has(g, at) && !(f->flags[at] & KINO__FRAME_GPU_SIDE) &&
+                 !kino__frame_is_device(f, at) && name != KINO_NO_STRING && holds[name];
+    }
+    return count;
+}
+
 /* The smallest depth at which there are candidates; UINT32_MAX: none. */
 static uint32_t find_depth(partial *p, const kino__call_graph *g, const uint8_t *holds)
 {
@@ -102,6 +118,7 @@ static uint32_t find_depth(partial *p, const kino__call_graph *g, const uint8_t 
         p->candidates++;
         depth = g->depth[at] < depth ? g->depth[at] : depth;
     }
+    p->outside = count_outside(g, holds);
     return depth;
 }
 
@@ -169,6 +186,7 @@ static bool add_call(partial *p, const kino__call_graph *g, grouping *s, const b
         *slot = (call){f->trace->rank, kino__trace_event_id(f->trace, f->row[root]), id};
     row *r = &p->rows.items[id];
     r->count++;
+    p->used++;
     r->kernel_dur = kino__sum(r->kernel_dur, kino__frame_ns(f, g->kernel_dur[root]));
     r->op_dur = kino__sum(r->op_dur, kino__frame_ns(f, f->dur[root]));
     return true;
@@ -264,12 +282,15 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     if (!g || !find_sequences(a, g, p))
         return kino__fail_nomem(err);
     p->is_cut = g->frame->is_cut;
+    p->has_device = kino__frame_has_device(g->frame);
     if (p->rows.count)
         qsort(p->rows.items, p->rows.count, sizeof *p->rows.items, compare_rows);
     size_t groups = p->rows.count;
     int64_t top_k = kino__param_int(a, P_TOP_K);
     if (top_k > 0 && p->rows.count > (uint64_t)top_k) {
         p->left_out = (int64_t)p->rows.count - top_k;
+        for (size_t i = (size_t)top_k; i < p->rows.count; i++)
+            p->left_out_calls += p->rows.items[i].count;
         p->rows.count = (size_t)top_k;
     }
     return place_calls(p, groups) ? KINO_OK : kino__fail_nomem(err);
@@ -291,8 +312,12 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
         p->rows.items[p->rows.count++] = r;
     }
     p->candidates = kino__sum(p->candidates, more->candidates);
+    p->used = kino__sum(p->used, more->used);
+    p->outside = kino__sum(p->outside, more->outside);
     p->left_out = kino__sum(p->left_out, more->left_out);
+    p->left_out_calls = kino__sum(p->left_out_calls, more->left_out_calls);
     p->is_cut |= more->is_cut;
+    p->has_device |= more->has_device;
     return KINO_OK;
 }
 
@@ -319,8 +344,12 @@ static void pack(kino__pack *pack, void *value)
     KINO__PACK_VEC(pack, &p->rows, pack_row);
     KINO__PACK_VEC(pack, &p->calls, pack_call);
     kino__pack_int(pack, &p->candidates);
+    kino__pack_tally(pack, &p->used);
+    kino__pack_tally(pack, &p->outside);
     kino__pack_int(pack, &p->left_out);
+    kino__pack_tally(pack, &p->left_out_calls);
     kino__pack_bool(pack, &p->is_cut);
+    kino__pack_bool(pack, &p->has_device);
 }
 
 /* -- the answer -- */
@@ -374,12 +403,23 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     if (!kino__param_bool(a, P_CALLS))
         kino__table_describe(calls, KINO__TABLE_QUIET, NULL, NULL);
     kino_str op = kino__param_text(a, P_OP);
-    if (p->candidates == 0)
+    if (!p->has_device)
+        kino__result_note(result, "sequences not available: no device work was recorded");
+    else if (p->candidates == 0)
         kino__result_note(result, "sequences not available: no call has '%.*s' in its name",
                           (int)(op.size < 80 ? op.size : 80), op.data ? op.data : "");
     if (p->left_out)
-        kino__result_note(result, "%lld less frequent sequences are left out (top_k)",
-                          (long long)p->left_out);
+        kino__result_note(result, "%lld less frequent sequences of %lld calls are left out (top_k)",
+                          (long long)p->left_out, (long long)p->left_out_calls);
+    if (p->has_device && p->outside)
+        kino__result_note(result, "%lld calls are in no call tree and are left out",
+                          (long long)p->outside);
+    if (p->has_device && p->candidates > p->used)
+        kino__result_note(result,
+                          "%lld calls are left out: deeper in their call trees, or with fewer "
+                          "than %lld kernels",
+                          (long long)(p->candidates - p->used),
+                          (long long)kino__param_int(a, P_MIN_LEN));
     kino__note_cut(result, p->is_cut);
     return KINO_OK;
 }

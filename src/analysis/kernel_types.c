@@ -101,7 +101,7 @@ static const kino_column columns[] = {
 
 static const kino_table_info tables[] = {
     {"kernel_types", "one row a name of device work, by name", columns, NULL,
-     "not available: the trace has no device activity"},
+     "not available: no device work was recorded"},
     {0},
 };
 
@@ -153,7 +153,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         ok = add_rows(p, order[i], kino__analysis_table(result, 0));
     free(order);
     if (count == 0)
-        kino__result_note(result, "kernel types not available: no device activity");
+        kino__result_note(result, "kernel types not available: no device work was recorded");
     kino__note_cut(result, p->is_cut);
     return ok ? KINO_OK : kino__fail_nomem(err);
 }

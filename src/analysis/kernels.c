@@ -137,9 +137,10 @@ static bool list_text(counting *c, kino_strid from, kino_strid *out)
 static bool set_properties(counting *c, row *r, const kino__kernel_info *k, uint32_t node)
 {
     int64_t missing = c->profile->is_compat ? 0 : KINO_NO_INT;
-    r->key.registers = k->registers == KINO_NO_INT ? missing : k->registers;
-    r->key.shared_memory = k->shared_memory == KINO_NO_INT ? missing : k->shared_memory;
-    if (!list_text(c, k->grid, &r->key.grid) || !list_text(c, k->block, &r->key.block))
+    const kino__kernel_shape *shape = kino__profile_shape(c->profile, k);
+    r->key.registers = shape->registers == KINO_NO_INT ? missing : shape->registers;
+    r->key.shared_memory = shape->shared_memory == KINO_NO_INT ? missing : shape->shared_memory;
+    if (!list_text(c, shape->grid, &r->key.grid) || !list_text(c, shape->block, &r->key.block))
         return false;
     if (node == KINO__NO_NODE)
         return true;
@@ -147,7 +148,9 @@ static bool set_properties(counting *c, row *r, const kino__kernel_info *k, uint
     bool is_root = n->class == KINO__NODE_ROOT;
     r->has_op = !is_root || c->profile->is_compat;
     r->is_op_eligible = n->is_named_eligible;
-    r->key.op = !is_root ? n->name : c->profile->is_compat ? ROOT_OP : KINO_NO_STRING;
+    r->key.op = !is_root                ? kino__node_name_id(c->profile, n)
+                : c->profile->is_compat ? ROOT_OP
+                                        : KINO_NO_STRING;
     return true;
 }
 
@@ -178,9 +181,10 @@ static kino_status count_kernel(counting *c, const kino__kernel_info *k, uint32_
     r->max = dur > r->max ? dur : r->max;
     r->min = dur < r->min ? dur : r->min;
     r->first = span.start < r->first ? span.start : r->first;
-    bool has_blocks_per_sm = k->blocks_per_sm > 0, has_occupancy = k->occupancy >= 0; /* not NaN */
-    add_value(c, &r->blocks_per_sm, k->blocks_per_sm, has_blocks_per_sm, dur);
-    add_value(c, &r->occupancy, k->occupancy, has_occupancy, dur);
+    const kino__kernel_shape *shape = kino__profile_shape(c->profile, k);
+    bool has_blocks_per_sm = shape->blocks_per_sm > 0, has_occupancy = shape->occupancy >= 0;
+    add_value(c, &r->blocks_per_sm, shape->blocks_per_sm, has_blocks_per_sm, dur);
+    add_value(c, &r->occupancy, shape->occupancy, has_occupancy, dur);
     c->has_blocks_per_sm |= has_blocks_per_sm;
     c->has_occupancy |= has_occupancy;
     return KINO_OK;
@@ -224,9 +228,10 @@ static kino_status count_trees(counting *c, kino_error *err)
         uint32_t root = p->threads.items[t].root;
         for (uint32_t n = kino__node_first_leaf(p, root); n != KINO__NO_NODE;
              n = kino__node_next_up(p, n, root)) {
-            const kino__node *node = &p->nodes.items[n];
-            for (uint32_t l = 0; l < node->launch_count; l++)
-                KINO_TRY(count_launch(c, &p->launches.items[node->first_launch + l], n, err));
+            uint32_t count;
+            const kino__launch *launch = kino__node_launches(p, &p->nodes.items[n], &count);
+            for (uint32_t l = 0; l < count; l++)
+                KINO_TRY(count_launch(c, &launch[l], n, err));
         }
     }
     return KINO_OK;

@@ -241,7 +241,7 @@ static const kino_column columns[] = {
 
 static const kino_table_info tables[] = {
     {"launch_bound", "one row a rank and operator, most idle time first", columns,
-     "Operators: bound by host or device", "not available: no device activity"},
+     "Operators: bound by host or device", "not available: no device work was recorded"},
     {0},
 };
 

@@ -3,9 +3,10 @@
 #include <stdlib.h>
 
 #include "analysis/device_work.h"
-#include "analysis/record_sort.h"
 #include "base/error.h"
+#include "base/keyed_sort.h"
 #include "base/large.h"
+#include "base/record_sort.h"
 #include "names/launch_calls.h"
 
 enum { P_RUNTIME_CUTOFF, P_DELAY_CUTOFF, P_MEMORY, P_LAST_STEP };
@@ -28,7 +29,8 @@ typedef struct launch {
 typedef struct partial {
     KINO__VEC(launch) rows;   /* by rank, then correlation */
     KINO__VEC(int64_t) ranks; /* all, also those without launches */
-    bool is_cut;
+    bool is_cut, has_device;
+    int64_t without_work, without_launch; /* the default: launches, pieces of device work */
 } partial;
 
 static void deinit(void *value)
@@ -52,15 +54,41 @@ static bool add_row(partial *p, const kino__frame *f, uint32_t host, uint32_t de
     launch *row = kino__vec_add(&p->rows);
     if (!row)
         return false;
-    int64_t delay = f->ts[device] - f->ts[host] - f->dur[host];
+    int64_t delay = kino__difference(kino__difference(f->ts[device], f->ts[host]), f->dur[host]);
     *row = (launch){.rank = f->trace->rank,
                     .correlation = f->correlation[device],
-                    .host = f->dur[host] * f->unit_ns,
-                    .device = f->dur[device] * f->unit_ns,
-                    .delay = (delay > 0 ? delay : 0) * f->unit_ns,
+                    .host = kino__frame_ns(f, f->dur[host]),
+                    .device = kino__frame_ns(f, f->dur[device]),
+                    .delay = kino__frame_ns(f, delay > 0 ? delay : 0),
                     .launch_event = kino__trace_event_id(f->trace, f->row[host]),
                     .device_event = kino__trace_event_id(f->trace, f->row[device])};
     return true;
+}
+
+/* Is the work's call not here, or none that launches? */
+static bool is_unlaunched(const kino__frame *f, uint32_t at, const uint8_t *is_wanted,
+                          bool has_memory)
+{
+    if (f->link[at] < 0)
+        return true;
+    kino_strid call = f->trace->name[f->row[f->link[at]]];
+    bool is_of_kind = has_memory || f->type[at] != KINO__KERNEL_MEMORY;
+    return is_of_kind && (call == KINO_NO_STRING || !is_wanted[call]);
+}
+
+/* What is not in the rows: launches without their work, and work without a call. */
+static void count_alone(partial *p, const kino__frame *f, const uint8_t *is_wanted, bool has_memory)
+{
+    for (uint32_t at = 0; at < f->count; at++) {
+        bool is_device = kino__frame_is_device(f, at);
+        kino_strid name = f->trace->name[f->row[at]];
+        p->has_device |= is_device;
+        p->without_launch += is_device && is_unlaunched(f, at, is_wanted, has_memory);
+        if (f->link[at] >= 0)
+            continue;
+        p->without_work += !is_device && !(f->flags[at] & KINO__FRAME_GPU_SIDE) &&
+                           name != KINO_NO_STRING && is_wanted[name];
+    }
 }
 
 /* The default: each piece of work with the call that launched it. */
@@ -87,8 +115,25 @@ static bool add_linked(partial *p, const kino__frame *f, const uint8_t *is_wante
     return ok;
 }
 
+/* How many rows have the same key on both sides, each with each. */
+static uint64_t count_pairs(kino__keyed *const *sides, const size_t *counts)
+{
+    uint64_t pairs = 0;
+    for (size_t h = 0, d = 0, first = 0; h < counts[0]; h++) {
+        if (h == 0 || sides[0][h].key != sides[0][h - 1].key) {
+            for (first = d; first < counts[1] && sides[1][first].key < sides[0][h].key;)
+                first++;
+            for (d = first; d < counts[1] && sides[1][d].key == sides[0][h].key;)
+                d++;
+        }
+        pairs += d - first;
+    }
+    return pairs;
+}
+
 /* HTA: every host row with every device row of the same correlation, where a launch has it. */
-static bool add_joined(partial *p, const kino__frame *f, const uint8_t *is_wanted)
+static kino_status add_joined(partial *p, const kino__frame *f, const uint8_t *is_wanted,
+                              kino_error *err)
 {
     kino__keyed *sides[2] = {malloc(((size_t)f->count + 1) * sizeof(kino__keyed)),
                              malloc(((size_t)f->count + 1) * sizeof(kino__keyed))};
@@ -109,6 +154,9 @@ static bool add_joined(partial *p, const kino__frame *f, const uint8_t *is_wante
     }
     for (int side = 0; ok && side < 2; side++)
         ok = counts[side] == 0 || kino__keyed_sort(sides[side], counts[side]);
+    uint64_t pairs = ok ? count_pairs(sides, counts) : 0;
+    bool fits = pairs <= kino__frame_most_rows(f->trace);
+    ok = ok && fits && kino__vec_reserve(&p->rows, (size_t)pairs);
     for (size_t h = 0, d = 0; ok && h < counts[0]; h++) {
         while (d < counts[1] && sides[1][d].key < sides[0][h].key)
             d++;
@@ -118,7 +166,9 @@ static bool add_joined(partial *p, const kino__frame *f, const uint8_t *is_wante
     kino__map_deinit(&wanted);
     free(sides[0]);
     free(sides[1]);
-    return ok;
+    if (!fits)
+        return kino__fail_pairs(f->trace, pairs, err);
+    return ok ? KINO_OK : kino__fail_nomem(err);
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -147,18 +197,26 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     uint8_t *is_wanted = malloc(names + 1);
     int64_t *rank = kino__vec_add(&p->ranks);
     bool ok = f && is_wanted && rank;
+    kino_status st = KINO_OK;
     for (kino_strid id = 0; ok && id < names; id++)
         is_wanted[id] = is_launch(f, kino__trace_string(trace, id), kino__param_bool(a, P_MEMORY));
     if (ok) {
         *rank = trace->rank;
         p->is_cut = f->is_cut;
         p->rows.allocator = &kino__large_allocator;
-        ok = f->mode == KINO__FRAME_DEFAULT ? add_linked(p, f, is_wanted)
-                                            : add_joined(p, f, is_wanted);
+        if (f->mode == KINO__FRAME_DEFAULT)
+            count_alone(p, f, is_wanted, kino__param_bool(a, P_MEMORY));
+        if (f->mode == KINO__FRAME_DEFAULT)
+            ok = add_linked(p, f, is_wanted);
+        else
+            st = add_joined(p, f, is_wanted, err);
     }
-    ok = ok && kino__records_sort(p->rows.items, p->rows.count, sizeof *p->rows.items, keys, 1,
-                                  compare_rows);
+    ok = ok && st == KINO_OK &&
+         kino__records_sort(p->rows.items, p->rows.count, sizeof *p->rows.items, keys, 1,
+                            compare_rows);
     free(is_wanted);
+    if (st != KINO_OK)
+        return st;
     return ok ? KINO_OK : kino__fail_nomem(err);
 }
 
@@ -169,6 +227,9 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
     if (!kino__vec_append(&p->rows, &more->rows) || !kino__vec_append(&p->ranks, &more->ranks))
         return kino__fail_nomem(err);
     p->is_cut |= more->is_cut;
+    p->has_device |= more->has_device;
+    p->without_work = kino__sum(p->without_work, more->without_work);
+    p->without_launch = kino__sum(p->without_launch, more->without_launch);
     return KINO_OK;
 }
 
@@ -189,6 +250,9 @@ static void pack(kino__pack *pack, void *value)
     KINO__PACK_VEC(pack, &p->rows, pack_row);
     KINO__PACK_VEC(pack, &p->ranks, kino__pack_int);
     kino__pack_bool(pack, &p->is_cut);
+    kino__pack_bool(pack, &p->has_device);
+    kino__pack_tally(pack, &p->without_work);
+    kino__pack_tally(pack, &p->without_launch);
 }
 
 static const kino_column summary_columns[] = {
@@ -219,7 +283,7 @@ static const kino_column columns[] = {
 static const kino_table_info tables[] = {
     {"launch_stats", "one row a launch, by rank and correlation", columns, "Launches",
      "not available: no launch has its work in the trace"},
-    {"launch_summary", "one row a rank", summary_columns, NULL, NULL},
+    {"launch_summary", "one row a rank", summary_columns, NULL, "not available: see the notes"},
     {0},
 };
 
@@ -230,9 +294,9 @@ static void add_summary(const kino__analysis *a, kino__table *table, int64_t ran
     int64_t shorts = 0, runtime_outliers = 0, delay_outliers = 0;
     int64_t cutoff = kino__param_int(a, P_RUNTIME_CUTOFF);
     for (size_t i = 0; i < count; i++) {
-        host += rows[i].host;
-        device += rows[i].device;
-        delay += rows[i].delay;
+        host = kino__sum(host, rows[i].host);
+        device = kino__sum(device, rows[i].device);
+        delay = kino__sum(delay, rows[i].delay);
         longest = rows[i].delay > longest ? rows[i].delay : longest;
         shorts += rows[i].host <= cutoff && rows[i].device < rows[i].host;
         runtime_outliers += rows[i].host > cutoff;
@@ -270,7 +334,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         kino__table_add_int(table, r->device_event);
     }
     /* Rows of a rank stand together, in the order of the ranks. */
-    size_t at = 0;
+    size_t at = 0, without = 0;
     for (size_t i = 0; i < p->ranks.count; i++) {
         size_t first = at;
         int64_t trace = at < p->rows.count ? p->rows.items[at].launch_event >> 32 : -1;
@@ -278,8 +342,20 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         while (is_next && at < p->rows.count && p->rows.items[at].launch_event >> 32 == trace)
             at++;
         const launch *rows = at > first ? &p->rows.items[first] : NULL;
-        add_summary(a, kino__analysis_table(result, 1), p->ranks.items[i], rows, at - first);
+        if (rows || a->compat)
+            add_summary(a, kino__analysis_table(result, 1), p->ranks.items[i], rows, at - first);
+        without += !rows;
     }
+    if (without && !p->has_device)
+        kino__result_note(result, "launches not available: no device work was recorded");
+    else if (without)
+        kino__result_note(result,
+                          "launches not available in %zu of %zu traces: none has its work there",
+                          without, p->ranks.count);
+    if (p->without_work)
+        kino__result_note(result, "%lld launches have no work in the trace and are left out",
+                          (long long)p->without_work);
+    kino__note_unlaunched(result, p->without_launch);
     kino__note_cut(result, p->is_cut);
     return KINO_OK;
 }

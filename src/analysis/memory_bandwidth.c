@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/frame_params.h"
 #include "analysis/statistics.h"
 #include "base/error.h"
-#include "model/frame/frame.h"
 #include "store/args.h"
 
 enum { P_SERIES, P_LAST_STEP };
@@ -51,6 +51,7 @@ typedef struct summary {
 typedef struct partial {
     KINO__VEC(summary) kinds;
     KINO__VEC(point) points;
+    int64_t unknown; /* copies and sets whose bandwidth the trace does not tell */
     bool is_cut;
 } partial;
 
@@ -84,15 +85,17 @@ static int compare_changes(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static double bandwidth_of(const kino__frame *f, uint32_t at, kino__text_cursor *cursor)
+/* False: the trace does not tell; HTA takes that for 0. */
+static bool read_bandwidth(const kino__frame *f, uint32_t at, kino__text_cursor *cursor,
+                           double *out)
 {
     kino_str args = kino__args_text(f->trace, f->row[at], cursor);
     kino_str text = kino__args_find(args, KINO__STR("memory bandwidth (GB/s)"));
-    double value;
-    return text.size && kino__json_to_double(text, &value) ? value : 0;
+    *out = 0;
+    return (text.size && kino__json_to_double(text, out)) || f->mode != KINO__FRAME_DEFAULT;
 }
 
-static bool collect(const kino__frame *f, changes *out)
+static bool collect(partial *p, const kino__frame *f, changes *out)
 {
     kino__text_cursor cursor;
     kino__text_cursor_init(&cursor, f->trace->text);
@@ -100,11 +103,16 @@ static bool collect(const kino__frame *f, changes *out)
     for (uint32_t at = 0; ok && at < f->count; at++) {
         if (!kino__frame_is_device(f, at) || f->type[at] != KINO__KERNEL_MEMORY)
             continue;
+        double bandwidth;
+        if (!read_bandwidth(f, at, &cursor, &bandwidth)) {
+            p->unknown++;
+            continue;
+        }
         change *slot = kino__vec_add(out);
         ok = slot != NULL;
         if (ok)
-            *slot = (change){kino__memory_kind(kino__frame_name(f, at)), f->ts[at],
-                             bandwidth_of(f, at, &cursor), at, (uint32_t)(out->count - 1)};
+            *slot = (change){kino__memory_kind(kino__frame_name(f, at)), f->ts[at], bandwidth, at,
+                             (uint32_t)(out->count - 1)};
     }
     kino__text_cursor_deinit(&cursor);
     size_t starts = out->count;
@@ -200,7 +208,7 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     const kino__frame *f =
         kino__frame_of(trace, kino__frame_mode_of(a), kino__param_bool(a, P_LAST_STEP), a->pool);
     changes all = {0};
-    bool ok = f && collect(f, &all);
+    bool ok = f && collect(p, f, &all);
     if (ok) {
         p->is_cut = f->is_cut;
         add_up(&all, f->mode != KINO__FRAME_DEFAULT);
@@ -218,6 +226,7 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
     partial *p = into, *more = from;
     if (!kino__vec_append(&p->kinds, &more->kinds) || !kino__vec_append(&p->points, &more->points))
         return kino__fail_nomem(err);
+    p->unknown = kino__sum(p->unknown, more->unknown);
     p->is_cut |= more->is_cut;
     return KINO_OK;
 }
@@ -245,6 +254,7 @@ static void pack(kino__pack *pack, void *value)
     partial *p = value;
     KINO__PACK_VEC(pack, &p->kinds, pack_summary);
     KINO__PACK_VEC(pack, &p->points, pack_point);
+    kino__pack_tally(pack, &p->unknown);
     kino__pack_bool(pack, &p->is_cut);
 }
 
@@ -309,6 +319,9 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     if (p->kinds.count == 0)
         kino__result_note(result,
                           "memory bandwidth not available: no copies or sets with a bandwidth");
+    if (p->unknown)
+        kino__result_note(result, "%lld copies and sets have no bandwidth and are left out",
+                          (long long)p->unknown);
     kino__note_cut(result, p->is_cut);
     return KINO_OK;
 }

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/frame_params.h"
 #include "base/error.h"
-#include "model/frame/frame.h"
 #include "store/args.h"
 
 typedef enum purpose {

@@ -11,8 +11,8 @@
 #ifndef KINO__ANALYSIS_NAME_SUMS_H
 #define KINO__ANALYSIS_NAME_SUMS_H
 
+#include "analysis/frame_params.h"
 #include "analysis/statistics.h"
-#include "model/frame/frame.h"
 
 typedef struct kino__name_sum {
     int64_t trace; /* number in the run: ranks may be unknown or double */

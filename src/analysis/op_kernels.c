@@ -5,9 +5,10 @@
  * runs when the launch ends. The default looks at the launch's own thread; HTA at all of them. */
 #include <stdlib.h>
 
+#include "analysis/device_work.h"
+#include "analysis/frame_params.h"
 #include "analysis/statistics.h"
 #include "base/error.h"
-#include "model/frame/frame.h"
 #include "names/launch_calls.h"
 
 enum { P_LAST_STEP };
@@ -27,7 +28,9 @@ typedef struct partial {
     KINO__VEC(row) rows;
     kino__string_pool texts; /* of sequences */
     int64_t unlinked;        /* launches without a kernel */
-    bool is_cut;
+    int64_t outside;         /* kernels launched outside of ATen operators */
+    int64_t unlaunched;      /* kernels without a launch in the trace */
+    bool is_cut, has_device;
 } partial;
 
 static void deinit(void *value)
@@ -184,51 +187,96 @@ static uint8_t *kinds_of_names(const kino__frame *f)
     return kinds;
 }
 
-/* The first kernel of each launch; the caller frees it. */
-static uint32_t *kernels_of_launches(const kino__frame *f)
+/* The work of each launch as a list: the first piece, and of each piece the next one. HTA knows the
+ * first alone. */
+typedef struct work_lists {
+    uint32_t *first, *next; /* by position; KINO_NO_ROW: none */
+} work_lists;
+
+static bool is_work(const kino__frame *f, uint32_t at)
 {
-    uint32_t *kernel_of = malloc(((size_t)f->count + 1) * sizeof *kernel_of);
-    if (!kernel_of)
-        return NULL;
-    memset(kernel_of, 0xff, (size_t)f->count * sizeof *kernel_of);
-    for (uint32_t at = f->count; at-- > 0;)
-        if (f->flags[at] & KINO__FRAME_GPU_SIDE && kino__frame_is_device(f, at) && f->link[at] >= 0)
-            kernel_of[f->link[at]] = at;
-    return kernel_of;
+    return f->flags[at] & KINO__FRAME_GPU_SIDE && kino__frame_is_device(f, at);
+}
+
+static bool work_lists_init(work_lists *w, const kino__frame *f)
+{
+    size_t size = (size_t)f->count * sizeof *w->first;
+    w->first = malloc(size + 1);
+    w->next = malloc(size + 1);
+    if (!w->first || !w->next)
+        return false;
+    memset(w->first, 0xff, size);
+    memset(w->next, 0xff, size);
+    for (uint32_t at = f->count; at-- > 0;) {
+        if (!is_work(f, at) || f->link[at] < 0)
+            continue;
+        if (f->mode == KINO__FRAME_DEFAULT)
+            w->next[at] = w->first[f->link[at]];
+        w->first[f->link[at]] = at;
+    }
+    return true;
+}
+
+static bool add_launch(const kino__frame *f, const work_lists *w, uint32_t owner, uint32_t launch,
+                       owned_launches *out)
+{
+    uint32_t track = kino__trace_track_of(f->trace, f->row[owner]);
+    int64_t tid = f->trace->tracks.items[track].tid.number;
+    for (uint32_t at = w->first[launch]; at != KINO_NO_ROW; at = w->next[at]) {
+        owned_launch *slot = kino__vec_add(out);
+        if (!slot)
+            return false;
+        *slot = (owned_launch){owner, launch, at, f->ts[owner], tid, (uint32_t)out->count - 1};
+    }
+    return true;
+}
+
+/* Copies and sets of graphs are no kernels. */
+static int64_t count_kernels(const kino__frame *f, const work_lists *w, uint32_t launch)
+{
+    int64_t count = 0;
+    for (uint32_t at = w->first[launch]; at != KINO_NO_ROW; at = w->next[at])
+        count += f->type[at] != KINO__KERNEL_MEMORY;
+    return count;
+}
+
+static bool is_of_kind(const kino__frame *f, const uint8_t *kinds, uint32_t at, uint8_t kind)
+{
+    kino_strid name = f->trace->name[f->row[at]];
+    return name != KINO_NO_STRING && kinds[name] & kind;
+}
+
+/* Kernels that no launch of theirs brings into the list. */
+static void count_unlaunched(partial *p, const kino__frame *f, const uint8_t *kinds)
+{
+    for (uint32_t at = 0; f->mode == KINO__FRAME_DEFAULT && at < f->count; at++)
+        if (is_work(f, at) && f->type[at] != KINO__KERNEL_MEMORY)
+            p->unlaunched += f->link[at] < 0 || !is_of_kind(f, kinds, (uint32_t)f->link[at], 2);
 }
 
 static bool collect(partial *p, const kino__frame *f, owned_launches *out)
 {
     uint8_t *kinds = kinds_of_names(f);
-    uint32_t *kernel_of = kernels_of_launches(f);
+    work_lists work = {0};
     owners o = {0};
-    bool ok = kinds && kernel_of && owners_init(&o, f, kinds);
+    bool ok = kinds && work_lists_init(&work, f) && owners_init(&o, f, kinds);
     uint32_t hint = 0;
     for (uint32_t at = 0; ok && at < f->count; at++) {
-        kino_strid name = f->trace->name[f->row[at]];
-        if (name == KINO_NO_STRING || !(kinds[name] & 2))
+        if (!is_of_kind(f, kinds, at, 2))
             continue;
         uint32_t owner = owner_of(&o, f, at, &hint);
-        if (kernel_of[at] == KINO_NO_ROW) {
+        if (work.first[at] == KINO_NO_ROW)
             p->unlinked++;
-            continue;
-        }
-        if (owner == KINO_NO_ROW)
-            continue;
-        owned_launch *slot = kino__vec_add(out);
-        ok = slot != NULL;
-        if (!ok)
-            break;
-        uint32_t track = kino__trace_track_of(f->trace, f->row[owner]);
-        *slot = (owned_launch){owner,
-                               at,
-                               kernel_of[at],
-                               f->ts[owner],
-                               f->trace->tracks.items[track].tid.number,
-                               (uint32_t)out->count - 1};
+        else if (owner == KINO_NO_ROW)
+            p->outside += count_kernels(f, &work, at);
+        else
+            ok = add_launch(f, &work, owner, at, out);
     }
+    if (ok)
+        count_unlaunched(p, f, kinds);
     free(kinds);
-    free(kernel_of);
+    free(work.first);
+    free(work.next);
     free(o.tree);
     kino__vec_deinit(&o.list);
     return ok;
@@ -304,8 +352,10 @@ static bool add_call(partial *p, const kino__frame *f, grouping *g, const owned_
     }
     row *r = &p->rows.items[id];
     r->count++;
-    r->op_delay += (f->ts[first->launch] - f->ts[first->owner]) * f->unit_ns;
-    r->runtime_delay += (f->ts[first->kernel] - f->ts[first->launch]) * f->unit_ns;
+    int64_t before = kino__difference(f->ts[first->launch], f->ts[first->owner]);
+    int64_t runtime = kino__difference(f->ts[first->kernel], f->ts[first->launch]);
+    r->op_delay = kino__sum(r->op_delay, kino__frame_ns(f, before));
+    r->runtime_delay = kino__sum(r->runtime_delay, kino__frame_ns(f, runtime));
     return true;
 }
 
@@ -355,6 +405,7 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     bool ok = f && collect(p, f, &launches) && group(p, f, &launches);
     if (ok) {
         p->is_cut = f->is_cut;
+        p->has_device = kino__frame_has_device(f);
         if (p->rows.count)
             qsort(p->rows.items, p->rows.count, sizeof *p->rows.items, compare_rows);
     }
@@ -376,8 +427,11 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
         r.sequence = kino__string_pool_text(&p->texts, text);
         p->rows.items[p->rows.count++] = r;
     }
-    p->unlinked += more->unlinked;
+    p->unlinked = kino__sum(p->unlinked, more->unlinked);
+    p->outside = kino__sum(p->outside, more->outside);
+    p->unlaunched = kino__sum(p->unlaunched, more->unlaunched);
     p->is_cut |= more->is_cut;
+    p->has_device |= more->has_device;
     return KINO_OK;
 }
 
@@ -398,7 +452,10 @@ static void pack(kino__pack *pack, void *value)
     partial *p = value;
     KINO__PACK_VEC(pack, &p->rows, pack_row);
     kino__pack_int(pack, &p->unlinked);
+    kino__pack_tally(pack, &p->outside);
+    kino__pack_tally(pack, &p->unlaunched);
     kino__pack_bool(pack, &p->is_cut);
+    kino__pack_bool(pack, &p->has_device);
 }
 
 static const kino_column columns[] = {
@@ -443,9 +500,17 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         kino__table_add_real(table, mean_of(a, r->op_delay, r->count));
         kino__table_add_real(table, mean_of(a, r->runtime_delay, r->count));
     }
+    if (!p->has_device)
+        kino__result_note(result,
+                          "kernels of operators not available: no device work was recorded");
     if (p->unlinked)
         kino__result_note(result, "%lld launches have no kernel in the trace and are left out",
                           (long long)p->unlinked);
+    if (p->outside)
+        kino__result_note(result,
+                          "%lld kernels were launched outside of ATen operators and are left out",
+                          (long long)p->outside);
+    kino__note_unlaunched(result, p->unlaunched);
     kino__note_cut(result, p->is_cut);
     return KINO_OK;
 }
@@ -454,10 +519,11 @@ const kino__analysis_def kino__analysis_op_kernels = {
     .name = "op-kernels",
     .help = "which kernels ATen operators launch, and with what delays",
     .description =
-        "A launch belongs to the innermost ATen operator around it in its thread. Calls\n"
-        "of an operator that launch the same kernels in the same order are one row; the\n"
-        "delays are those of the first launch of each call. With compat operators of all\n"
-        "threads are looked at, as HTA does.\n",
+        "A launch belongs to the innermost ATen operator around it in its thread, with\n"
+        "all of its kernels. Calls of an operator that launch the same kernels in the\n"
+        "same order are one row; the delays are those of the first launch of each call.\n"
+        "With compat operators of all threads are looked at, and only the first kernel of\n"
+        "each launch, as HTA does.\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

@@ -41,6 +41,7 @@ typedef struct source {
     kino_str path;
     int64_t first[SIDES], last[SIDES]; /* steps of the list; KINO_NO_INT: it has none, all spans */
     bool has_steps[SIDES];             /* false: not those that were asked for */
+    int64_t outside;                   /* spans in no step, where there are steps */
 } source;
 
 typedef struct partial {
@@ -108,15 +109,27 @@ typedef struct counts {
     int64_t count, dur;
 } counts;
 
-static bool is_wanted(const kino__frame *f, uint32_t at, int64_t first, int64_t last,
-                      kino_str device)
+static bool is_candidate(const kino__frame *f, uint32_t at, kino_str device)
 {
     bool is_device = kino__frame_is_device(f, at);
     if ((kino__str_is(device, "cpu") && is_device) || (kino__str_is(device, "gpu") && !is_device))
         return false;
-    if (f->at_of_row[f->row[at]] != at) /* doubled by HTA's cut */
-        return false;
+    return f->trace->name[f->row[at]] != KINO_NO_STRING &&
+           f->at_of_row[f->row[at]] == at; /* else doubled by HTA's cut */
+}
+
+/* Without steps: all. */
+static bool is_in_steps(const kino__frame *f, uint32_t at, int64_t first, int64_t last)
+{
     return first == KINO_NO_INT || (f->iteration[at] >= first && f->iteration[at] <= last);
+}
+
+static int64_t count_outside(const kino__frame *f, const source *s, kino_str device)
+{
+    int64_t count = 0;
+    for (uint32_t at = 0; s->first[CONTROL] != KINO_NO_INT && at < f->count; at++)
+        count += f->iteration[at] < 0 && is_candidate(f, at, device);
+    return count;
 }
 
 /* The name that tables show, kept in the partial; no data when memory is out. */
@@ -142,9 +155,9 @@ static bool add_side(const kino__analysis *a, partial *p, const kino__frame *f, 
     kino__buffer text = {0};
     bool ok = of_name != NULL;
     for (uint32_t at = 0; ok && at < f->count; at++) {
-        kino_strid name = f->trace->name[f->row[at]];
-        if (name == KINO_NO_STRING || !is_wanted(f, at, s->first[side], s->last[side], device))
+        if (!is_candidate(f, at, device) || !is_in_steps(f, at, s->first[side], s->last[side]))
             continue;
+        kino_strid name = f->trace->name[f->row[at]];
         of_name[name].count++;
         of_name[name].dur = kino__sum(of_name[name].dur, kino__frame_ns(f, f->dur[at]));
     }
@@ -172,6 +185,7 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     if (!s)
         return kino__fail_nomem(err);
     *s = find_steps(a, f);
+    s->outside = count_outside(f, s, kino__param_text(a, P_DEVICE));
     for (int side = 0; side < SIDES; side++)
         if (!add_side(a, p, f, s, side))
             return kino__fail_nomem(err);
@@ -218,6 +232,7 @@ static void pack_source(kino__pack *pack, source *s)
         kino__pack_int(pack, &s->last[side]);
         kino__pack_bool(pack, &s->has_steps[side]);
     }
+    kino__pack_tally(pack, &s->outside);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -388,6 +403,9 @@ static void add_sides(const partial *p, const int64_t chosen[SIDES], const joine
         kino__table_add_int(table, s->first[side]);
         kino__table_add_int(table, s->last[side]);
         kino__table_add_int(table, names);
+        if (s->outside && (side == CONTROL || chosen[TEST] != chosen[CONTROL]))
+            kino__result_note(result, "%s: %lld spans are in no step and are left out",
+                              side_names[side], (long long)s->outside);
     }
     const source *left = chosen[CONTROL] < 0 ? NULL : &p->sources.items[chosen[CONTROL]];
     if (left && chosen[CONTROL] == chosen[TEST] && left->first[CONTROL] == left->first[TEST] &&

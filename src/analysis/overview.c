@@ -6,7 +6,8 @@
  * Cost: one pass over the kernels of each device. */
 #include <math.h>
 
-#include "analysis/analysis.h"
+#include "analysis/device_work.h"
+#include "analysis/verdict/verdict.h"
 #include "base/error.h"
 #include "model/profile/profile.h"
 #include "store/args.h"
@@ -26,6 +27,7 @@ typedef struct trace_part {
 typedef struct step_part {
     uint32_t trace;
     int64_t number, start, end;
+    int64_t host_start, host_end, device_start, device_end; /* KINO_NO_TIME: no device work */
     int64_t cost[KINO__ROLE_COUNT];
 } step_part;
 
@@ -52,6 +54,7 @@ typedef struct partial {
     KINO__VEC(device_part) devices;
     KINO__VEC(point) buckets;
     KINO__VEC(point) pieces;
+    kino__verdict_facts verdict; /* empty when compat */
 } partial;
 
 static void deinit(void *value)
@@ -63,6 +66,7 @@ static void deinit(void *value)
     kino__vec_deinit(&p->devices);
     kino__vec_deinit(&p->buckets);
     kino__vec_deinit(&p->pieces);
+    kino__verdict_facts_deinit(&p->verdict);
 }
 
 /* -- devices -- */
@@ -203,7 +207,11 @@ static bool add_steps(partial *p, const kino__profile *profile)
         *step = (step_part){.trace = (uint32_t)p->traces.count - 1,
                             .number = from->number,
                             .start = from->start,
-                            .end = from->end};
+                            .end = from->end,
+                            .host_start = from->host_start,
+                            .host_end = from->host_end,
+                            .device_start = from->device_start,
+                            .device_end = from->device_end};
         memcpy(step->cost, from->cost, sizeof step->cost);
     }
     return true;
@@ -215,7 +223,8 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     partial *p = value;
     bool is_compat = kino__analysis_is_compat(a, "tensorboard");
     const kino__profile *profile = kino__profile_of(trace, is_compat, a->pool);
-    bool ok = profile && add_trace(p, profile) && add_steps(p, profile);
+    bool ok = profile && add_trace(p, profile) && add_steps(p, profile) &&
+              (is_compat || kino__verdict_add(&p->verdict, profile));
     for (size_t i = 0; ok && i < profile->metrics.count; i++) {
         const kino__device_metrics *m = &profile->metrics.items[i];
         ok = add_device(p, profile, m) && add_buckets(p, profile, m->device) &&
@@ -268,7 +277,8 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
         ok = move_text(p, more, &more->devices.items[i].name);
     ok = ok && APPEND(&p->steps, &more->steps, shift) &&
          APPEND(&p->devices, &more->devices, shift) && APPEND(&p->buckets, &more->buckets, shift) &&
-         APPEND(&p->pieces, &more->pieces, shift);
+         APPEND(&p->pieces, &more->pieces, shift) &&
+         kino__verdict_merge(&p->verdict, &more->verdict);
     return ok ? KINO_OK : kino__fail_nomem(err);
 }
 
@@ -290,6 +300,10 @@ static void pack_step(kino__pack *pack, step_part *s)
     kino__pack_int(pack, &s->number);
     kino__pack_int(pack, &s->start);
     kino__pack_int(pack, &s->end);
+    kino__pack_int(pack, &s->host_start);
+    kino__pack_int(pack, &s->host_end);
+    kino__pack_int(pack, &s->device_start);
+    kino__pack_int(pack, &s->device_end);
     for (int r = 0; r < KINO__ROLE_COUNT; r++)
         kino__pack_int(pack, &s->cost[r]);
 }
@@ -340,6 +354,7 @@ static void pack(kino__pack *pack, void *value)
     KINO__PACK_VEC(pack, &p->devices, pack_device);
     KINO__PACK_VEC(pack, &p->buckets, pack_point);
     KINO__PACK_VEC(pack, &p->pieces, pack_point);
+    kino__verdict_pack(pack, &p->verdict);
     for (size_t i = 0; i < p->traces.count; i++) {
         check_text(pack, p, p->traces.items[i].worker);
         check_text(pack, p, p->traces.items[i].span);
@@ -409,16 +424,20 @@ enum { C_KERNEL = 4 }; /* the first of the roles */
 static const kino_column step_columns[] = {
     RANK,
     {"step", KINO_TYPE_INT, NULL, "its number"},
-    {"start", KINO_TYPE_TIME, NULL, "behind the device work of the step before"},
-    {"total", KINO_TYPE_DURATION, NULL, "to the end of the device work it launched"},
+    {"start", KINO_TYPE_TIME, NULL, "on the host, or when the device ends the step before"},
+    {"total", KINO_TYPE_DURATION, NULL, "until host and device have ended it: its parts' sum"},
     {"kernel", KINO_TYPE_DURATION, NULL, "kernels, without communication"},
     {"memcpy", KINO_TYPE_DURATION, NULL, "copies, while no kernel ran"},
     {"memset", KINO_TYPE_DURATION, NULL, "sets, while nothing of the above"},
     {"communication", KINO_TYPE_DURATION, NULL, "collectives that nothing above covers"},
     {"runtime", KINO_TYPE_DURATION, NULL, "calls of the driver's library, likewise"},
     {"dataloader", KINO_TYPE_DURATION, NULL, "waiting for data, likewise"},
-    {"cpu_exec", KINO_TYPE_DURATION, NULL, "operators and annotations, likewise"},
+    {"cpu_exec", KINO_TYPE_DURATION, NULL, "operators, likewise"},
     {"other", KINO_TYPE_DURATION, NULL, "the rest"},
+    {"host_start", KINO_TYPE_TIME, NULL, "extent on the host: its annotation"},
+    {"host_dur", KINO_TYPE_DURATION, NULL, NULL},
+    {"device_start", KINO_TYPE_TIME, NULL, "extent on the device: its work; null: none"},
+    {"device_dur", KINO_TYPE_DURATION, NULL, "from its first start to its last end"},
     {0},
 };
 
@@ -569,6 +588,12 @@ static void fill_steps(const partial *p, kino__table *table)
         kino__table_add_int(table, s->end - s->start);
         for (int r = 0; r < KINO__ROLE_COUNT; r++)
             kino__table_add_int(table, is_shown(t, r) ? s->cost[r] : KINO_NO_INT);
+        bool has_device = s->device_start != KINO_NO_TIME;
+        kino__table_add_int(table, s->host_start);
+        kino__table_add_int(table, kino__difference(s->host_end, s->host_start));
+        kino__table_add_int(table, s->device_start);
+        kino__table_add_int(table, has_device ? kino__difference(s->device_end, s->device_start)
+                                              : KINO_NO_INT);
     }
     for (int r = 0; r < KINO__ROLE_COUNT && table; r++) {
         bool is_seen = false;
@@ -603,7 +628,6 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
                           kino_error *err)
 {
     (void)a;
-    (void)err;
     const partial *p = value;
     int64_t without_steps = 0, cut = 0;
     fill_configuration(p, kino__analysis_table(result, T_CONFIGURATION));
@@ -623,7 +647,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
                           "%lld steps at the end are left out: they launched nothing or "
                           "much less than the step before",
                           (long long)cut);
-    return KINO_OK;
+    return kino__verdict_add_note(&p->verdict, result) ? KINO_OK : kino__fail_nomem(err);
 }
 
 static const char *const compat[] = {"tensorboard", NULL};
@@ -632,12 +656,15 @@ const kino__analysis_def kino__analysis_overview = {
     .name = "overview",
     .help = "what ran on what, how busy it was, and where the time of a step went",
     .description =
-        "A moment of a step belongs to the first of these that is at work: kernel, copy,\n"
-        "set, communication, runtime call, data loader, other work of the host. What is\n"
-        "left is Other. So the parts of a step add up to it. A step lasts from its start\n"
+        "A moment of a step belongs to the first of these that is at work: kernel,\n"
+        "communication, copy, set, runtime call, data loader, operator of the host. What\n"
+        "is left is Other. Without kernels, data loader and operators come before\n"
+        "communication. Annotations are ranges around work, not work. So the parts of a\n"
+        "step add up to it. A step lasts from its start\n"
         "on the host, or the end of the step before, to the end of the device work that\n"
-        "it launched; a trace without steps is one step. docs/analyses/profile.md has the\n"
-        "whole definition.\n",
+        "it launched; a trace without steps is one step. All steps count. The extent of a\n"
+        "step on the host and on the device is shown beside it. docs/analyses/profile.md\n"
+        "has the whole definition.\n",
     .params = params,
     .tables = tables,
     .compat = compat,

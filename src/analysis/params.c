@@ -253,6 +253,20 @@ static kino_status set_declared(kino__analysis *a, const kino_param_info *info, 
                       text, info->name, a->def->name, expected);
 }
 
+/* Reference implementations leave out the last step unless they are told otherwise; we do not. */
+static void set_reference_default(kino__analysis *a, kino_cell *values, const kino_param *given,
+                                  size_t count)
+{
+    size_t index;
+    kino_param_info info;
+    if (!a->compat || !find_param(a->def, "include_last_step", &index, &info))
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (is_name(given[i].name, info.name))
+            return;
+    values[index] = kino__cell_int(0);
+}
+
 kino_status kino__analysis_init(kino__analysis *a, const kino__analysis_def *def,
                                 const kino_param *given, size_t count, kino_error *err)
 {
@@ -278,6 +292,7 @@ kino_status kino__analysis_init(kino__analysis *a, const kino__analysis_def *def
         else
             KINO_TRY(set_common(a, &given[i], err));
     }
+    set_reference_default(a, values, given, count);
     return def->check ? def->check(a, err) : KINO_OK;
 }
 

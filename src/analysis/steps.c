@@ -1,13 +1,14 @@
 /* steps.c - which steps of the training loop are in the trace, when did they run, and when on the
  * device?
  *
- * Method: the host's step annotations, by number; device work belongs to the step in which it was
- * launched, so its time may lie behind the step's end.
+ * Method: the steps of store/link.h; device work belongs to the step in which it was launched, so
+ * its time may lie after the step's end. HTA's modes find both in the frame.
  * Cost: one pass over the frame, n log n in the number of steps. */
 #include <stdlib.h>
 
 #include "analysis/device_work.h"
 #include "base/error.h"
+#include "store/link.h"
 
 enum { P_LAST_STEP };
 
@@ -45,15 +46,25 @@ static int compare_steps(const void *x, const void *y)
     return a->step < b->step ? -1 : a->step > b->step;
 }
 
-/* One row a number, by number. */
+static int compare_rows(const void *x, const void *y)
+{
+    const row *a = x, *b = y;
+    int by_step = compare_steps(x, y);
+    return by_step ? by_step : a->start < b->start ? -1 : a->start > b->start;
+}
+
+static row new_row(const kino__trace *trace, int64_t number)
+{
+    return (row){trace->rank, 0, number, KINO_NO_TIME, KINO_NO_TIME, KINO_NO_TIME, KINO_NO_TIME};
+}
+
+/* HTA: one row a number, by number. */
 static bool find_steps(const kino__frame *f, partial *p)
 {
     if (!kino__vec_reserve(&p->rows, f->steps.count))
         return false;
     for (size_t i = 0; i < f->steps.count; i++)
-        p->rows.items[p->rows.count++] =
-            (row){f->trace->rank, 0,           f->steps.items[i].number, KINO_NO_TIME, KINO_NO_TIME,
-                  KINO_NO_TIME,   KINO_NO_TIME};
+        p->rows.items[p->rows.count++] = new_row(f->trace, f->steps.items[i].number);
     if (p->rows.count)
         qsort(p->rows.items, p->rows.count, sizeof *p->rows.items, compare_steps);
     size_t kept = 0;
@@ -97,18 +108,48 @@ static void add_times(const kino__frame *f, partial *p)
         p->origin = kino__frame_ns(f, p->origin);
 }
 
+/* The steps that all pages have (store/link.h), but those that were cut off. */
+static bool take_steps(const kino__frame *f, partial *p)
+{
+    const kino__trace *trace = f->trace;
+    const kino__steps *steps = kino__link_steps(trace);
+    if (!steps || !kino__vec_reserve(&p->rows, steps->count))
+        return false;
+    for (size_t i = 0; i < steps->count; i++) {
+        row r = new_row(trace, steps->items[i].number);
+        widen(&r.start, &r.end, steps->items[i].ts, steps->items[i].ts + steps->items[i].dur);
+        p->rows.items[p->rows.count++] = r;
+    }
+    for (uint32_t at = 0; at < f->count && steps->count; at++) {
+        uint32_t step = steps->of_row[f->row[at]];
+        if (step != KINO_NO_ROW && kino__frame_is_device(f, at))
+            widen(&p->rows.items[step].device_start, &p->rows.items[step].device_end, f->ts[at],
+                  kino__sum(f->ts[at], f->dur[at]));
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < steps->count; i++)
+        if (f->at_of_row[steps->items[i].row] != KINO_NO_ROW)
+            p->rows.items[kept++] = p->rows.items[i];
+    p->rows.count = kept;
+    if (kept)
+        qsort(p->rows.items, kept, sizeof *p->rows.items, compare_rows);
+    return true;
+}
+
 static kino_status map(const kino__analysis *a, const kino__trace *trace, void *value,
                        kino_error *err)
 {
     partial *p = value;
     const kino__frame *f =
         kino__frame_of(trace, kino__frame_mode_of(a), kino__param_bool(a, P_LAST_STEP), a->pool);
-    if (!f || !find_steps(f, p))
+    bool is_hta = a->compat != NULL;
+    if (!f || !(is_hta ? find_steps(f, p) : take_steps(f, p)))
         return kino__fail_nomem(err);
     p->traces = 1;
     p->origin = KINO_NO_TIME;
     p->is_cut = f->is_cut;
-    add_times(f, p);
+    if (is_hta)
+        add_times(f, p);
     return KINO_OK;
 }
 
@@ -161,8 +202,8 @@ static const kino_column columns[] = {
     {"step", KINO_TYPE_INT, NULL, "number, as in ProfilerStep#5"},
     {"start", KINO_TYPE_TIME, NULL, "on the host"},
     {"dur", KINO_TYPE_DURATION, NULL, "on the host"},
-    {"device_start", KINO_TYPE_TIME, NULL, "of the first work launched in it; null: none"},
-    {"device_end", KINO_TYPE_TIME, NULL, "end of the last work launched in it"},
+    {"device_start", KINO_TYPE_TIME, NULL, "on the device: of its first work; null: none"},
+    {"device_end", KINO_TYPE_TIME, NULL, "on the device: end of its last work"},
     {0},
 };
 
@@ -201,9 +242,11 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         has_device |= r->device_start != KINO_NO_TIME;
     }
     if (p->rows.count == 0)
-        kino__result_note(result, "steps not available: no annotations ProfilerStep#N");
+        kino__result_note(result,
+                          "steps not available: no annotations ProfilerStep#N, and no iterations");
     else if (!has_device)
-        kino__result_note(result, "device times not available: no device work launched in a step");
+        kino__result_note(result,
+                          "device extents not available: no device work was recorded in a step");
     kino__note_cut(result, p->is_cut);
     return KINO_OK;
 }
@@ -212,9 +255,11 @@ const kino__analysis_def kino__analysis_steps = {
     .name = "steps",
     .help = "which steps are in the trace, and when they ran on host and device",
     .description =
-        "The steps that the training loop marked (ProfilerStep#N), with their time on the\n"
-        "host, and the time on the device of the work launched in them, which may lie\n"
-        "behind the step's end.\n",
+        "The steps that the training loop marked (ProfilerStep#N): their extent on the\n"
+        "host, and their extent on the device, which is that of the work launched in them\n"
+        "and may lie after the step's end on the host. Device work whose launch is not in\n"
+        "the trace belongs to the step that it starts in; what starts before the first\n"
+        "step's first kernel was launched before the recording, and belongs to none.\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

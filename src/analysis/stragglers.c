@@ -1,15 +1,17 @@
 /* stragglers.c - which ranks keep the others waiting?
  *
- * Method: a blocking collective ends on all ranks together, so whoever starts it last made the
- * others wait. Of all communication kernels that one is looked at whose durations differ most
+ * Method: the verdict (verdict.h) on the steps of all ranks. HTA's method, in its modes and as the
+ * table `metric`: a blocking collective ends on all ranks together, so whoever starts it last made
+ * the others wait. Of all communication kernels that one is looked at whose durations differ most
  * between ranks; in each step the latest ranks get a point.
- * Cost: a sort of the communication kernels. What a trace gives is small: a few kernels for each
- * stream, step and name. */
+ * Cost: a sort of the communication kernels. What a trace gives is small: a few integers for each
+ * step, a few kernels for each stream, step and name. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "analysis/device_work.h"
 #include "analysis/statistics.h"
+#include "analysis/verdict/verdict.h"
 #include "base/compare.h"
 #include "base/error.h"
 #include "store/args.h"
@@ -17,7 +19,7 @@
 enum { P_COUNT, P_STEPS, P_LAST_STEP };
 
 static const kino_param_info params[] = {
-    [P_COUNT] = {"count", KINO_TYPE_INT, "2", "how many ranks to name", NULL},
+    [P_COUNT] = {"count", KINO_TYPE_INT, "2", "HTA's method: how many ranks to name", NULL},
     [P_STEPS] = {"profiler_steps", KINO_TYPE_STRING, NULL,
                  "step numbers, as in 15,17-20 (default: all)", NULL},
     [P_LAST_STEP] = KINO__PARAM_LAST_STEP,
@@ -95,6 +97,7 @@ typedef struct partial {
     /* Of each trace, stream, step and name the last ones first; each longer than those before it:
      * the last one that is long enough, whatever that will be, is among them. */
     KINO__VEC(kernel) kernels;
+    kino__verdict_facts verdict;
     bool is_cut;
 } partial;
 
@@ -106,6 +109,7 @@ static void deinit(void *value)
     kino__vec_deinit(&p->steps);
     kino__vec_deinit(&p->spans);
     kino__vec_deinit(&p->kernels);
+    kino__verdict_facts_deinit(&p->verdict);
 }
 
 static bool add_spans(partial *p, const kino__frame *f)
@@ -231,6 +235,9 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     if (!f || !rank || !kino__vec_reserve(&p->steps, f->steps.count))
         return kino__fail_nomem(err);
     *rank = trace->rank;
+    const kino__profile *profile = a->compat ? NULL : kino__profile_of(trace, false, a->pool);
+    if (!a->compat && (!profile || !kino__verdict_add(&p->verdict, profile)))
+        return kino__fail_nomem(err);
     p->is_cut = f->is_cut;
     for (size_t i = 0; i < f->steps.count; i++)
         p->steps.items[p->steps.count++] = f->steps.items[i].number;
@@ -262,7 +269,7 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
         p->kernels.items[p->kernels.count++] = k;
     }
     p->is_cut |= more->is_cut;
-    return KINO_OK;
+    return kino__verdict_merge(&p->verdict, &more->verdict) ? KINO_OK : kino__fail_nomem(err);
 }
 
 static void pack_span(kino__pack *pack, span *s)
@@ -293,6 +300,7 @@ static void pack(kino__pack *pack, void *value)
     KINO__PACK_VEC(pack, &p->spans, pack_span);
     KINO__PACK_VEC(pack, &p->kernels, pack_kernel);
     kino__pack_bool(pack, &p->is_cut);
+    kino__verdict_pack(pack, &p->verdict);
     for (size_t i = 0; i < p->kernels.count; i++)
         if (p->kernels.items[i].trace >= p->ranks.count ||
             p->kernels.items[i].name >= kino__string_pool_count(&p->names))
@@ -303,10 +311,27 @@ static void pack(kino__pack *pack, void *value)
 
 static const kino_column straggler_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, "null: not known"},
-    {"score", KINO_TYPE_INT, "count", "steps in which it was among the latest `count`"},
-    {"step_count", KINO_TYPE_INT, "count", "steps in which it ran the kernel"},
+    {"cause", KINO_TYPE_STRING, NULL, "kernels, data loader, copies or host"},
+    {"excess", KINO_TYPE_DURATION, NULL, "per step: its own time less the median of its peers"},
+    {"more", KINO_TYPE_DURATION, NULL, "per step: how much more the cause takes than the peers'"},
+    {"own_time", KINO_TYPE_DURATION, NULL, "of a step: without exposed communication"},
+    {"waiting", KINO_TYPE_DURATION, NULL, "per step: of the others, for the slowest rank"},
+    {"score", KINO_TYPE_INT, "count", "steps in which it was slow (HTA: among the latest `count`)"},
+    {"step_count", KINO_TYPE_INT, "count", "steps compared (HTA: in which it ran the kernel)"},
     {"lateness", KINO_TYPE_DURATION, NULL,
-     "sum over these steps: its start after that of the earliest rank"},
+     "HTA: sum over these steps: its start after that of the earliest rank"},
+    {0},
+};
+
+enum { C_CAUSE = 1, C_WAITING = 5, C_LATENESS = 8 };
+
+static const kino_column rank_columns[] = {
+    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
+    {"steps", KINO_TYPE_INT, "count", NULL},
+    {"step_time", KINO_TYPE_DURATION, NULL, "mean"},
+    {"own_time", KINO_TYPE_DURATION, NULL, "mean: the step without exposed communication"},
+    {"exposed_communication", KINO_TYPE_DURATION, NULL, "mean: that no work covers"},
+    {"is_straggler", KINO_TYPE_BOOL, NULL, NULL},
     {0},
 };
 
@@ -325,9 +350,11 @@ static const kino_column metric_columns[] = {
 };
 
 static const kino_table_info tables[] = {
-    {"stragglers", "one row a rank that is late most often, by rank", straggler_columns, NULL,
-     "not available: see the notes"},
-    {"metric", "one row a rank and step: the kernel that was looked at", metric_columns, NULL,
+    {"stragglers", "one row per rank that keeps the others waiting, by rank", straggler_columns,
+     NULL, "none: see the notes"},
+    {"metric", "one row per rank and step: the kernel that HTA's method looks at", metric_columns,
+     NULL, "not available: no communication kernel of 1 % of a step or more"},
+    {"ranks", "one row per rank: what the verdict is made of", rank_columns, "Ranks",
      "not available: see the notes"},
     {0},
 };
@@ -543,16 +570,7 @@ static int64_t to_ns(const work *w, int64_t units)
     return __builtin_mul_overflow(units, unit, &out) ? INT64_MAX : out;
 }
 
-/* Does every rank start together with the first, in all steps? */
-static bool is_nobody_late(const score *scores, size_t traces)
-{
-    for (size_t i = 0; i < traces; i++)
-        if (scores[i].lateness > 0)
-            return false;
-    return true;
-}
-
-static bool add_stragglers(work *w, kino__table *table, kino_result *result)
+static bool add_stragglers(work *w, kino__table *table)
 {
     size_t traces = w->p->ranks.count;
     int64_t wanted = kino__param_int(w->a, P_COUNT);
@@ -560,19 +578,20 @@ static bool add_stragglers(work *w, kino__table *table, kino_result *result)
     for (size_t i = 0; scores && i < traces; i++)
         scores[i].trace = (uint32_t)i;
     bool ok = scores && give_points(w, scores);
-    if (ok && !w->a->compat && w->count && is_nobody_late(scores, traces)) {
-        kino__result_note(result, "no rank is late: the last collective of every step starts at "
-                                  "once on all; collectives tells who comes last to each of them");
-    } else if (ok && traces) {
+    if (ok && traces) {
         qsort(scores, traces, sizeof *scores, compare_scores);
         for (size_t i = 0; i < traces && i < (uint64_t)wanted; i++)
             scores[i].is_chosen = scores[i].steps > 0;
         qsort(scores, traces, sizeof *scores, compare_traces);
     }
-    for (size_t i = 0; ok && i < traces; i++) {
+    for (int k = C_CAUSE; k <= C_WAITING && table && w->a->compat; k++)
+        table->hidden |= 1u << k;
+    for (size_t i = 0; ok && i < traces && w->a->compat; i++) {
         if (!scores[i].is_chosen)
             continue;
         kino__table_add_int(table, w->p->ranks.items[i]);
+        for (int k = C_CAUSE; k <= C_WAITING; k++)
+            kino__table_add_null(table);
         kino__table_add_int(table, scores[i].points);
         kino__table_add_int(table, scores[i].steps);
         kino__table_add_int(table, to_ns(w, scores[i].lateness));
@@ -634,6 +653,98 @@ static const char *what_lacks(const work *w)
     return NULL;
 }
 
+/* -- the verdict -- */
+
+/* Leaves the steps that were asked for. */
+static bool choose_facts(const work *w, kino__verdict_facts *out)
+{
+    const kino__verdict_facts *all = &w->p->verdict;
+    size_t at = 0;
+    bool ok = kino__verdict_merge(out, all);
+    out->steps.count = 0;
+    for (size_t i = 0; ok && i < all->ranks.count; i++) {
+        uint32_t kept = 0;
+        for (uint32_t k = 0; k < all->ranks.items[i].step_count; k++, at++) {
+            const kino__verdict_step *step = &all->steps.items[at];
+            kino_str list = kino__param_text(w->a, P_STEPS);
+            if (list.size && !is_listed(list, step->number))
+                continue;
+            out->steps.items[out->steps.count++] = *step;
+            kept++;
+        }
+        out->ranks.items[i].step_count = kept;
+    }
+    return ok;
+}
+
+static bool is_accused(const kino__verdict *v, const kino__verdict_rank *rank)
+{
+    for (size_t i = 0; i < v->slow.count; i++)
+        if (v->slow.items[i].trace == rank->trace)
+            return true;
+    return false;
+}
+
+static void add_ranks(const kino__verdict_facts *facts, const kino__verdict *v, kino__table *table)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < facts->ranks.count; i++) {
+        const kino__verdict_rank *r = &facts->ranks.items[i];
+        double total = 0, exposed = 0;
+        for (uint32_t k = 0; k < r->step_count; k++, at++) {
+            total += (double)facts->steps.items[at].total;
+            exposed += (double)facts->steps.items[at].exposed;
+        }
+        if (r->step_count == 0)
+            continue;
+        kino__table_add_int(table, r->rank);
+        kino__table_add_int(table, r->step_count);
+        kino__table_add_int(table, llround(total / r->step_count));
+        kino__table_add_int(table, llround((total - exposed) / r->step_count));
+        kino__table_add_int(table, llround(exposed / r->step_count));
+        kino__table_add_int(table, is_accused(v, r));
+    }
+}
+
+static void add_verdict(const kino__verdict *v, kino__table *table)
+{
+    if (table)
+        table->hidden |= 1u << C_LATENESS;
+    for (size_t i = 0; i < v->slow.count; i++) {
+        const kino__slow_rank *s = &v->slow.items[i];
+        kino__table_add_int(table, s->rank);
+        kino__table_add_text(table, kino__str_from(kino__slow_cause_name(s->cause)));
+        kino__table_add_int(table, s->excess);
+        kino__table_add_int(table, s->more);
+        kino__table_add_int(table, s->own);
+        kino__table_add_int(table, v->waiting);
+        kino__table_add_int(table, s->slow_steps);
+        kino__table_add_int(table, s->steps);
+        kino__table_add_null(table);
+    }
+}
+
+static bool judge(const work *w, kino_result *result)
+{
+    kino__verdict_facts facts = {0};
+    kino__verdict v = {0};
+    bool ok = choose_facts(w, &facts) && kino__verdict_judge(&facts, 0, &v);
+    if (ok) {
+        add_verdict(&v, kino__analysis_table(result, 0));
+        add_ranks(&facts, &v, kino__analysis_table(result, 2));
+        kino__verdict_note(&v, result);
+    }
+    if (ok && w->step_count == 0 && w->p->steps.count)
+        v.reason = "no trace has one of these steps";
+    if (ok && v.reason)
+        kino__result_note(result, "stragglers not available: %s", v.reason);
+    else if (ok && v.slow.count == 0)
+        kino__result_note(result, "no rank keeps the others waiting");
+    kino__verdict_deinit(&v);
+    kino__verdict_facts_deinit(&facts);
+    return ok;
+}
+
 static kino_status finish(const kino__analysis *a, void *value, kino_result *result,
                           kino_error *err)
 {
@@ -646,11 +757,13 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         if (ok && !(w.mean_step > 0 && choose_series(&w)))
             lack = "no communication kernel of 1 % of a step or more runs on several ranks";
     }
-    if (ok && lack)
+    if (ok && lack && a->compat)
         kino__result_note(result, "stragglers not available: %s", lack);
-    else if (ok)
-        ok = add_stragglers(&w, kino__analysis_table(result, 0), result) &&
+    else if (ok && !lack)
+        ok = add_stragglers(&w, kino__analysis_table(result, 0)) &&
              add_metric(&w, kino__analysis_table(result, 1));
+    if (ok && !a->compat)
+        ok = judge(&w, result);
     kino__note_cut(result, p->is_cut);
     free(w.steps);
     free(w.kernels);
@@ -662,11 +775,17 @@ const kino__analysis_def kino__analysis_stragglers = {
     .name = "stragglers",
     .help = "which ranks keep the others waiting",
     .description =
-        "A blocking collective ends on all ranks together: whoever starts it last makes\n"
-        "the others wait. The communication kernel is looked at whose durations differ\n"
-        "most between ranks (by stream and name, at least 1 % of a mean step); in each\n"
-        "step the latest `count` ranks get a point, and those with most points are\n"
-        "named. Clocks of the ranks are taken as they are.\n",
+        "A rank's own time in a step is the step without its exposed communication. A\n"
+        "straggler is a rank whose own time is above the median of its peers by more than\n"
+        "5 % of the step (2.5 % where the others are alike), in the median of the common\n"
+        "steps, which shows in at least 80 % of them, and for which the others wait in\n"
+        "communication at least half as long.\n"
+        "Peers are all ranks; in a pipeline those of the same stage. Only durations are\n"
+        "compared, so clocks do not matter. Collectives on the host (Gloo) count as well.\n"
+        "\n"
+        "HTA's method (its modes, and the table metric): of the communication kernels the\n"
+        "one is looked at whose durations differ most between ranks (at least 1 % of\n"
+        "a mean step); in each step the latest `count` ranks get a point.\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

@@ -109,7 +109,7 @@ static const kino_column columns[] = {
 
 static const kino_table_info tables[] = {
     {"temporal_breakdown", "one row a rank", columns, NULL,
-     "not available: the trace has no device activity"},
+     "not available: no device work was recorded"},
     {0},
 };
 

@@ -89,16 +89,18 @@ static bool count_operators(counting *c)
         uint32_t root = profile->threads.items[t].root;
         for (uint32_t i = root; i != KINO__NO_NODE; i = kino__node_next(profile, i, root)) {
             const kino__node *n = &profile->nodes.items[i];
-            if (!n->is_operator || n->name == KINO_NO_STRING)
+            kino_strid name = kino__node_name_id(profile, n);
+            if (!n->is_operator || name == KINO_NO_STRING)
                 continue;
-            name_part *row = find_row(c, n->name, n->start);
+            name_part *row = find_row(c, name, kino__node_start(profile, n));
             if (!row)
                 return false;
             row->is_marked |= n->is_eligible;
-            row->self += n->device_self;
-            row->total += n->device_total;
-            row->tensor_self += n->tensor_self;
-            row->tensor_total += n->tensor_total;
+            kino__node_sums own = kino__node_sums_of(profile, n);
+            row->self += own.device_self;
+            row->total += own.device_total;
+            row->tensor_self += own.tensor_self;
+            row->tensor_total += own.tensor_total;
         }
     }
     return true;
@@ -392,7 +394,7 @@ static void fill_ratios(const partial *p, kino__table *devices, kino__table *rat
     }
 }
 
-static void fill_operators(const partial *p, kino__table *table)
+static void fill_operators(const partial *p, kino__table *table, bool has_kernels)
 {
     for (size_t i = 0; i < p->operators.count; i++) {
         const name_part *n = &p->operators.items[i];
@@ -400,11 +402,11 @@ static void fill_operators(const partial *p, kino__table *table)
         kino__table_add_text(table, kino__string_pool_text(&p->texts, n->name));
         kino__table_add_int(table, n->is_marked);
         kino__table_add_int(table, n->calls);
-        kino__table_add_int(table, n->self);
-        kino__table_add_int(table, n->tensor_self);
+        kino__table_add_int(table, has_kernels ? n->self : KINO_NO_INT);
+        kino__table_add_int(table, has_kernels ? n->tensor_self : KINO_NO_INT);
         kino__table_add_real(table, percent(n->tensor_self, n->self));
-        kino__table_add_int(table, n->total);
-        kino__table_add_int(table, n->tensor_total);
+        kino__table_add_int(table, has_kernels ? n->total : KINO_NO_INT);
+        kino__table_add_int(table, has_kernels ? n->tensor_total : KINO_NO_INT);
         kino__table_add_real(table, percent(n->tensor_total, n->total));
     }
 }
@@ -438,14 +440,13 @@ static void fill_kernels(const partial *p, kino__table *table)
 static kino_status finish(const kino__analysis *a, void *value, kino_result *result,
                           kino_error *err)
 {
-    (void)a;
     (void)err;
     const partial *p = value;
     bool has_kernels = false;
     for (size_t i = 0; i < p->ratios.count; i++)
         has_kernels |= p->ratios.items[i].has_kernels;
     fill_ratios(p, kino__analysis_table(result, T_DEVICES), kino__analysis_table(result, T_RATIOS));
-    fill_operators(p, kino__analysis_table(result, T_OPERATORS));
+    fill_operators(p, kino__analysis_table(result, T_OPERATORS), has_kernels || a->compat);
     fill_kernels(p, kino__analysis_table(result, T_KERNELS));
     if (!has_kernels)
         kino__result_note(result, "tensor cores not available: the trace has no kernels");

@@ -23,7 +23,7 @@ typedef struct analyze_options {
 } analyze_options;
 
 static const kino__option options_table[] = {
-    {"list", KINO__OPTION_FLAG, NULL, "name all analyses, with one line each",
+    {"list", KINO__OPTION_FLAG, NULL, "list all analyses, one per line",
      offsetof(analyze_options, list), false},
     KINO__MEMORY_OPTION(offsetof(analyze_options, common.memory)),
     {0},
@@ -88,10 +88,10 @@ static void add_options(analyze_options *o)
         used += (size_t)snprintf(o->compat + used, sizeof o->compat - used, "%s%s", i ? "|" : "",
                                  o->info.compat[i]);
     if (used)
-        add_option(o, &(kino_param_info){"compat", KINO_TYPE_STRING, NULL,
-                                         "numbers as a reference implementation gives them, "
-                                         "defects included",
-                                         o->compat});
+        add_option(o, &(kino_param_info){
+                          "compat", KINO_TYPE_STRING, NULL,
+                          "numbers as a reference implementation gives them, defects included",
+                          o->compat});
     if (o->info.takes_steps)
         add_option(o, &(kino_param_info){"steps", KINO_TYPE_STRING, NULL,
                                          "only these profiler steps: 5 or 3-7", NULL});
@@ -256,7 +256,7 @@ static int fail_name(const char *name)
         return kino__report_usage(&kino__command_analyze,
                                   "unknown analysis '%s' (did you mean '%s'?)", name, meant);
     return kino__report_usage(&kino__command_analyze,
-                              "unknown analysis '%s': 'kino analyze --list' names them", name);
+                              "unknown analysis '%s' (see 'kino analyze --list')", name);
 }
 
 static int list_analyses(const analyze_options *o)
@@ -293,14 +293,15 @@ static int run_analyze(void *options, char **arguments, size_t count)
     if (o->list)
         return list_analyses(o);
     if (count == 0)
-        return kino__report_usage(&kino__command_analyze,
-                                  "which analysis? 'kino analyze --list' names them");
+        return kino__report_usage(
+            &kino__command_analyze,
+            "missing argument: NAME of an analysis (see 'kino analyze --list')");
     const char *name = arguments[0];
     kino_analysis_info info = KINO_ANALYSIS_INFO_INIT;
     if (!kino_analysis_find(name, &info))
         return fail_name(name);
     if (count == 1)
-        return kino__report_usage(&kino__command_analyze, "which trace or folder?");
+        return kino__report_usage(&kino__command_analyze, "missing argument: TRACE or DIR");
     kino_param params[MOST_PARAMS];
     size_t given = 0;
     for (size_t i = 0; i < o->count; i++)
@@ -324,11 +325,11 @@ static int run_analyze(void *options, char **arguments, size_t count)
 const kino__command kino__command_analyze = {
     .name = "analyze",
     .arguments = "NAME TRACE|DIR...",
-    .summary = "one analysis; 'kino analyze --list' names them all",
+    .summary = "run one analysis ('--list' shows them all)",
     .description =
         "Answers one question about a trace or a run with tables. 'kino analyze --list'\n"
-        "names the analyses, 'kino analyze NAME --help' tells what one means, takes and\n"
-        "gives. Each is also a table function of 'kino query'.\n",
+        "lists the analyses; 'kino analyze NAME --help' describes an analysis, its\n"
+        "parameters and its tables. Each is also a table function in 'kino query'.\n",
     .options = options_table,
     .groups = KINO__COMMAND_LOADS | KINO__COMMAND_PRINTS,
     .options_size = sizeof(analyze_options),

@@ -1,4 +1,4 @@
-/* cmd_check.c - kino check: is a trace or run whole and sane? The completeness analysis with a
+/* cmd_check.c - kino check: is a trace or run complete and valid? The completeness analysis with a
  * verdict in front, and a gate for scripts. */
 #include <stdio.h>
 
@@ -12,8 +12,8 @@ typedef struct check_options {
 
 static const kino__option options_table[] = {
     {"fail-on", KINO__OPTION_TEXT, "KIND,...",
-     "exit with 3 when one of these is found: kinds (truncated), severities (loss, damage, "
-     "warning, note), or any: all but notes",
+     "exit with 3 if one of these is found: kinds (truncated), severities (loss, damage, warning, "
+     "note), or any (everything except notes)",
      offsetof(check_options, fail_on), false},
     KINO__MEMORY_OPTION(offsetof(check_options, common.memory)),
     {0},
@@ -93,15 +93,15 @@ static kino_status summarise(summary *s, const kino_result *result, const char *
     return st == KINO_OK && s->failed.failed ? kino__fail_nomem(err) : st;
 }
 
-/* "neither whole nor sane: 1 loss, 2 warnings" */
+/* "incomplete and partly invalid: 1 loss, 2 warnings" */
 static void add_verdict(kino__buffer *out, const summary *s)
 {
     static const char *const plurals[] = {"losses", "damages", "warnings", "notes"};
     bool is_whole = s->rows[LOSS] == 0, is_sane = s->rows[DAMAGE] + s->rows[WARNING] == 0;
-    const char *text = is_whole && is_sane ? "whole and sane"
-                       : is_whole          ? "whole, but not all is sane"
-                       : is_sane           ? "not whole"
-                                           : "neither whole nor sane";
+    const char *text = is_whole && is_sane ? "complete and valid"
+                       : is_whole          ? "complete, but partly invalid"
+                       : is_sane           ? "incomplete"
+                                           : "incomplete and partly invalid";
     kino__buffer_printf(out, "%s", text);
     const char *separator = ": ";
     for (int i = 0; i < SEVERITY_COUNT; i++) {
@@ -174,7 +174,7 @@ static int run_check(void *options, char **arguments, size_t count)
     const check_options *given = options;
     kino_error err;
     if (count == 0)
-        return kino__report_usage(&kino__command_check, "which trace or folder?");
+        return kino__report_usage(&kino__command_check, "missing argument: TRACE or DIR");
     kino_param kinds = {"kinds", given->fail_on};
     if (given->fail_on && kino_analysis_check("completeness", &kinds, 1, &err) != KINO_OK)
         return kino__report_usage(&kino__command_check, "--fail-on: %s", err.message);
@@ -189,12 +189,12 @@ static int run_check(void *options, char **arguments, size_t count)
 const kino__command kino__command_check = {
     .name = "check",
     .arguments = "TRACE|DIR...",
-    .summary = "is it whole and sane? what was dropped, repaired, unmatched",
+    .summary = "check that a trace is complete and valid",
     .description =
-        "Looks for what is missing, damaged, or does not fit together in a trace or a\n"
-        "run, says how much of it there is and where. What could not be checked is named\n"
-        "with the reason. Without --fail-on the exit code is 0 whatever is found. The\n"
-        "same tables are the analysis 'completeness'.\n",
+        "Finds what is missing, damaged or inconsistent in a trace or a run, and shows\n"
+        "how much and where. Lists what could not be checked, with the reason. Without\n"
+        "--fail-on, the exit code is 0 whatever is found. The same tables are available\n"
+        "as the analysis 'completeness'.\n",
     .options = options_table,
     .groups = KINO__COMMAND_LOADS | KINO__COMMAND_PRINTS,
     .options_size = sizeof(check_options),

@@ -7,7 +7,7 @@ static int run_info(void *options, char **arguments, size_t count)
     kino_result *result = NULL;
     kino_error err;
     if (count == 0)
-        return kino__report_usage(&kino__command_info, "which trace or folder?");
+        return kino__report_usage(&kino__command_info, "missing argument: TRACE or DIR");
     int code = kino__open_run(options, arguments, count, &run);
     if (code != KINO__EXIT_OK)
         return code;
@@ -23,11 +23,11 @@ static int run_info(void *options, char **arguments, size_t count)
 const kino__command kino__command_info = {
     .name = "info",
     .arguments = "TRACE|DIR...",
-    .summary = "what is in it: format, ranks, devices, steps, event counts, loss, repairs",
+    .summary = "show what a trace contains and what is damaged",
     .description =
-        "Shows what is in a trace, or in all traces of a folder: where it comes from, its\n"
-        "clock and length, devices, steps, events by phase and category, threads and\n"
-        "streams, and what was damaged. A trace is a file or - for standard input.\n",
+        "Shows what a trace, or a directory of traces, contains: its origin, clock and\n"
+        "length, devices, steps, events by phase and category, threads and streams, and\n"
+        "what was damaged. A trace is a file, or - for standard input.\n",
     .groups = KINO__COMMAND_LOADS | KINO__COMMAND_PRINTS,
     .options_size = sizeof(kino__common_options),
     .run = run_info,

@@ -15,22 +15,23 @@ typedef struct report_options {
 
 static const kino__option options_table[] = {
     {"full", KINO__OPTION_FLAG, NULL,
-     "with the details: all recommendations, steps, modules, collectives",
+     "show all details: every recommendation, steps, modules, collectives",
      offsetof(report_options, full), false},
     {"format", KINO__OPTION_CHOICE, "table|json|md|html",
-     "table: for the terminal; html: one page that needs nothing else (default: table)",
+     "print the report in this format; html is a single self-contained page (default: table)",
      COMMON(format), false},
-    {"output", KINO__OPTION_TEXT, "FILE", "write the report to FILE instead of standard output",
+    {"output", KINO__OPTION_TEXT, "FILE", "write the report to FILE (default: standard output)",
      COMMON(output), false},
-    {"steps", KINO__OPTION_TEXT, "A-B", "only these profiler steps: 5 or 3-7",
+    {"steps", KINO__OPTION_TEXT, "A-B", "use only these profiler steps: 5 or 3-7",
      offsetof(report_options, steps), false},
     {"compat", KINO__OPTION_CHOICE, "tensorboard",
-     "numbers as the TensorBoard plugin gives them, defects included",
+     "reproduce the numbers of the TensorBoard plugin, including its defects",
      offsetof(report_options, compat), false},
     {"limit", KINO__OPTION_COUNT, "N",
-     "rows of each table in the details, 0 for all (default: 50; JSON: all)", COMMON(limit), false},
+     "show at most N rows of each table in the details; 0 for all (default: 50; JSON: all)",
+     COMMON(limit), false},
     {"width", KINO__OPTION_UINT, "N",
-     "columns to fit into (default: the terminal's, 100 where there is none)",
+     "fit the report into N columns (default: terminal width, or 100 if there is no terminal)",
      offsetof(report_options, width), false},
     KINO__MEMORY_OPTION(COMMON(memory)),
     {0},
@@ -82,14 +83,16 @@ static int run_report(void *options, char **arguments, size_t count)
     const report_options *given = options;
     kino_error err;
 #ifdef M_ARENA_MAX
-    /* Analyses beside each other ask seldom and for much: heaps for each thread only keep it. */
+    /* Analyses beside each other ask seldom and for much: heaps for each thread only keep it, and
+     * what is large goes back at once. */
     (void)mallopt(M_ARENA_MAX, 1);
+    (void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
 #endif
     if (count == 0)
-        return kino__report_usage(&kino__command_report, "which trace or folder?");
+        return kino__report_usage(&kino__command_report, "missing argument: TRACE or DIR");
     kino_report_options how = KINO_REPORT_OPTIONS_INIT;
     how.jobs = given->common.jobs;
-    how.alone = true;
+    how.alone = how.last = true;
     how.compat = given->compat;
     how.steps = given->steps;
     how.full = given->full || strcmp(given->common.format, "html") == 0;
@@ -113,12 +116,13 @@ int kino__show_report(const kino__common_options *options, char **paths, size_t 
 const kino__command kino__command_report = {
     .name = "report",
     .arguments = "TRACE|DIR...",
-    .summary = "where the time goes and what to do about it",
+    .summary = "show where the time goes and what to fix first",
     .description =
-        "One screen about a trace or a run: what ran, where a step's time goes, what to\n"
-        "do first and what it would bring, the largest operators and kernels, memory,\n"
-        "communication. --full adds the details. Of a folder with several spans the\n"
-        "newest is taken. What a trace does not record is named, never shown as 0.\n",
+        "Summarizes a trace or a run on one screen: what ran, where the step time goes,\n"
+        "what to fix first and how much that could save, the largest operators and\n"
+        "kernels, memory and communication. --full adds details. If a directory holds\n"
+        "several recordings, the newest is used. Data that a trace does not contain is\n"
+        "reported as missing, never shown as 0.\n",
     .options = options_table,
     .groups = KINO__COMMAND_LOADS,
     .options_size = sizeof(report_options),

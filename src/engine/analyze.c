@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "engine/kino_run.h"
 #include "engine/reload.h"
+#include "model/frame/frame.h"
 #include "rule/rule.h"
 
 /* -- the list -- */
@@ -61,7 +62,8 @@ static kino_status map_trace(const mapping *m, size_t index, kino_error *err)
     m->partials[index] = kino__partial_new(m->analysis);
     if (!m->partials[index])
         return kino__fail_nomem(err);
-    KINO_TRY(def->map(m->analysis, trace, m->partials[index], err));
+    KINO_TRY(
+        kino__frame_explain(trace, def->map(m->analysis, trace, m->partials[index], err), err));
     if (m->is_tight)
         KINO_TRY(save_partial(m, index, err));
     if (!kino__progress_add(m->progress, trace->event_count))
@@ -223,6 +225,8 @@ static kino_status analyze(const kino__analysis_def *def, const kino__run *run, 
 {
     kino__analysis a;
     void *partial = NULL;
+    if (!def->takes_every_process)
+        run = kino__run_of_ranks(run);
     kino_status st = kino__analysis_init(&a, def, how->params, how->param_count, err);
     if (st == KINO_OK)
         st = map_run(&a, run, is_alone, how->pool, how->progress, &partial, err);
@@ -273,9 +277,9 @@ kino_status kino_analysis_list(kino_result **out, kino_error *err)
 {
     static const kino_column columns[] = {
         {"name", KINO_TYPE_STRING, NULL, NULL},
-        {"help", KINO_TYPE_STRING, NULL, "what it answers"},
-        {"params", KINO_TYPE_STRING, NULL, "parameters, in SQL's order"},
-        {"tables", KINO_TYPE_STRING, NULL, "tables, the first one is the main one"},
+        {"help", KINO_TYPE_STRING, NULL, "question it answers"},
+        {"params", KINO_TYPE_STRING, NULL, "parameters, in SQL order"},
+        {"tables", KINO_TYPE_STRING, NULL, "tables; the first is the main one"},
     };
     const kino__analysis_def *def;
     kino_param_info param;
@@ -338,7 +342,7 @@ kino_status kino_run_analyze(kino_run *run, const char *name, const kino_analyze
     kino__analyze_how how = {given.params, given.param_count, NULL, &progress};
     KINO_TRY(kino__pool_new(given.jobs, &how.pool, err));
     kino_result *result = kino__result_new(def->name);
-    kino__run_describe(run, result);
+    kino__run_describe(def->takes_every_process ? run : kino__run_ranks(run), result);
     kino_status st = analyze(def, &run->run, true, &how, result, err);
     kino__pool_free(how.pool);
     if (st == KINO_OK)

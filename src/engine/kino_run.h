@@ -59,23 +59,4 @@ KINO_NODISCARD kino_status kino__run_prepare(const kino_run *run, unsigned colum
 /* The input part of an answer about this run. */
 void kino__run_describe(const kino_run *run, kino_result *result);
 
-/* The tables of kino_run_info, each in its own function; they go by kino_result's rule: failure
- * sticks. */
-void kino__info_traces(const kino_run *run, kino_result *result);
-void kino__info_steps(const kino_run *run, kino_result *result);
-void kino__info_devices(const kino_run *run, kino_result *result);
-void kino__info_categories(const kino_run *run, kino_result *result);
-void kino__info_tracks(const kino_run *run, kino_result *result);
-void kino__info_damage(const kino_run *run, kino_result *result);
-void kino__info_metadata(const kino_run *run, kino_result *result);
-
-/* "shapes, stacks, memory": the profiler's switches that were on; nothing: none is named. */
-void kino__describe_profiler(const kino__trace *trace, kino__buffer *out);
-/* "CUDA 12.4, driver 12.8, CUPTI 22, nccl": versions that the trace names. */
-void kino__describe_software(const kino__trace *trace, kino__buffer *out);
-
-/* First start and last end of the trace's events that have a time (metadata apart); false when
- * there are none. */
-bool kino__info_window(const kino__trace *trace, int64_t *start, int64_t *end);
-
 #endif

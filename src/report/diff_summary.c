@@ -1,5 +1,5 @@
 /* diff_summary.c - a comparison in a few sentences: step time, the parts that changed most, what is
- * new and gone, which checks do not hold. */
+ * new and gone, which checks passed and failed, and what the recordings do not share. */
 #include <math.h>
 
 #include "render/units.h"
@@ -127,6 +127,17 @@ static void add_headline(const writing *w, const kino__table *steps)
         kino__buffer_add(w->out, KINO__STR("\n"));
 }
 
+/* What makes the times of the two sides hard to compare (report/run_diff.c notes it). */
+static void add_recordings(const writing *w)
+{
+    for (size_t i = 0; i < w->diff->notes.count; i++) {
+        if (strncmp(w->diff->notes.items[i], KINO__DIFF_RECORDED, strlen(KINO__DIFF_RECORDED)) != 0)
+            continue;
+        begin_item(w);
+        kino__buffer_printf(w->out, "%s\n", w->diff->notes.items[i]);
+    }
+}
+
 /* With several runs: how far they lie apart, and whether the change is more than that. */
 static void add_spread(const writing *w, const kino__table *steps)
 {
@@ -138,7 +149,7 @@ static void add_spread(const writing *w, const kino__table *steps)
         return;
     int64_t spread = left > right ? left : right; /* KINO_NO_INT is the smallest */
     begin_item(w);
-    kino__buffer_add(w->out, KINO__STR("medians; the runs lie apart by"));
+    kino__buffer_add(w->out, KINO__STR("medians of several runs; spread between runs:"));
     for (int side = 0; side < 2; side++) {
         int64_t value = side ? right : left;
         if (value == KINO_NO_INT)
@@ -148,8 +159,8 @@ static void add_spread(const writing *w, const kino__table *steps)
         kino__buffer_printf(w->out, side ? " (right)" : " (left)");
     }
     if (delta != KINO_NO_INT)
-        kino__buffer_printf(w->out, ": the change is %s that",
-                            (delta < 0 ? -delta : delta) > spread ? "more than" : "within");
+        kino__buffer_printf(w->out, "; the change is %s the spread",
+                            (delta < 0 ? -delta : delta) > spread ? "larger than" : "within");
     kino__buffer_add(w->out, KINO__STR("\n"));
 }
 
@@ -221,18 +232,18 @@ static void add_most_changed(const writing *w, const kino__table *table, const c
     add_name(w, text_of(table, 0, "name"));
     kino__buffer_add(w->out, KINO__STR(" "));
     add_change(w, table, 0, "left_time", "right_time");
-    kino__buffer_add(w->out, KINO__STR(" a step\n"));
+    kino__buffer_add(w->out, KINO__STR(" per step\n"));
 }
 
 static void add_checks(const writing *w, const kino__table *checks)
 {
     for (size_t row = 0; row < kino__table_row_count(checks); row++) {
-        bool holds = int_of(checks, row, "holds") != 0;
+        bool passed = int_of(checks, row, "passed") != 0;
         begin_item(w);
-        kino__buffer_printf(w->out, "check %s ", holds ? "holds:" : "failed:");
+        kino__buffer_printf(w->out, "check %s ", passed ? "passed:" : "failed:");
         add_name(w, text_of(checks, row, "expression"));
         kino_str name = text_of(checks, row, "name");
-        if (!holds && name.size) {
+        if (name.size) {
             kino__buffer_add(w->out, KINO__STR(": "));
             add_name(w, name);
             kino__buffer_add(w->out, KINO__STR(" "));
@@ -252,6 +263,7 @@ void kino__diff_summarise(const kino_result *diff, bool is_markdown, bool has_co
     if (!steps || !ops || !kernels || !checks)
         return; /* not an answer of kino_runs_diff */
     add_headline(&w, steps);
+    add_recordings(&w);
     add_spread(&w, steps);
     add_parts(&w, steps);
     add_most_changed(&w, ops, "operator");

@@ -1,34 +1,22 @@
 /* info.c - what is in a run: one row per trace, steps, damage, metadata, and why something is not
  * available. The tables that count rows are in info_counts.c, devices in info_devices.c. */
+#include "report/info.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "analysis/overlaps.h"
 #include "base/error.h"
 #include "base/str.h"
 #include "engine/kino_run.h"
 #include "store/args.h"
+#include "store/interval.h"
 #include "store/link.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define BIT(column)  (1ull << (column))
-
-bool kino__info_window(const kino__trace *trace, int64_t *start, int64_t *end)
-{
-    *start = INT64_MAX;
-    *end = INT64_MIN;
-    for (uint32_t row = 0; row < trace->event_count; row++) {
-        int64_t ts = trace->ts[row], dur = trace->dur[row], last;
-        if (ts == KINO_NO_TIME || trace->phase[row] == 'M')
-            continue;
-        if (dur == KINO_NO_TIME || dur < 0 || __builtin_add_overflow(ts, dur, &last))
-            last = ts;
-        *start = ts < *start ? ts : *start;
-        *end = last > *end ? last : *end;
-    }
-    return *start != INT64_MAX;
-}
 
 /* -- traces -- */
 
@@ -66,10 +54,10 @@ static const kino_column trace_columns[] = {
     [T_WORLD] = {"world_size", KINO_TYPE_INT, NULL, "ranks of the job"},
     [T_WORKER] = {"worker", KINO_TYPE_STRING, NULL, "from the file name"},
     [T_SPAN] = {"span", KINO_TYPE_STRING, NULL, "from the file name"},
-    [T_EVENTS] = {"events", KINO_TYPE_INT, "count", "B and E pairs count once"},
+    [T_EVENTS] = {"events", KINO_TYPE_INT, "count", "B and E pairs are counted once"},
     [T_START] = {"start", KINO_TYPE_STRING, NULL, "time of the first event, UTC"},
     [T_DURATION] = {"duration", KINO_TYPE_DURATION, NULL, "first start to last end"},
-    [T_STEPS] = {"steps", KINO_TYPE_INT, "count", "ProfilerStep#N annotations"},
+    [T_STEPS] = {"steps", KINO_TYPE_INT, "count", "ProfilerStep#N annotations, else iterations"},
     [T_THREADS] = {"threads", KINO_TYPE_INT, "count",
                    "host tracks, and threads that have samples only"},
     [T_STREAMS] = {"streams", KINO_TYPE_INT, "count", "device tracks"},
@@ -79,14 +67,15 @@ static const kino_column trace_columns[] = {
     [T_FILE_BYTES] = {"file_bytes", KINO_TYPE_BYTES, NULL, "size of the file"},
     [T_TEXT_BYTES] = {"text_bytes", KINO_TYPE_BYTES, NULL, "size of the text without compression"},
     [T_CLOCK] = {"clock", KINO_TYPE_STRING, NULL,
-                 "epoch, or unknown: times count from the first event"},
+                 "epoch, or unknown: times are relative to the first event"},
     [T_PROFILER] = {"profiler", KINO_TYPE_STRING, NULL, "what the profiler was asked to record"},
     [T_SOFTWARE] = {"software", KINO_TYPE_STRING, NULL, "versions that the trace names"},
     [T_PAIRS] = {"pairs_joined", KINO_TYPE_INT, "count", "B and E events that became one span"},
     [T_OVERLAPS] = {"overlapping_spans", KINO_TYPE_INT, "count",
-                    "spans that overlap a neighbour of their depth"},
-    [T_REPAIRED] = {"repaired", KINO_TYPE_INT, "count", "damages without loss"},
-    [T_SKIPPED] = {"skipped", KINO_TYPE_INT, "count", "damages with loss"},
+                    "spans that begin inside another span of their host thread and end after it, "
+                    "as kino check counts them"},
+    [T_REPAIRED] = {"repaired", KINO_TYPE_INT, "count", "damage repaired without loss"},
+    [T_SKIPPED] = {"skipped", KINO_TYPE_INT, "count", "damage that lost events"},
 };
 
 static void add_str(kino__table *table, kino_str text)
@@ -252,9 +241,8 @@ static int64_t count_threads(const kino__trace *trace)
 static void add_trace(kino__table *table, const kino__trace *trace)
 {
     int64_t start, end;
-    bool has_window = kino__info_window(trace, &start, &end);
+    bool has_window = kino__trace_window(trace, &start, &end);
     const kino__steps *steps = kino__link_steps(trace);
-    const kino__nesting *nesting = kino__link_nesting(trace);
     kino__table_add_int(table, trace->index);
     add_str(table, trace->path);
     kino__table_add_int(table, trace->rank);
@@ -266,7 +254,7 @@ static void add_trace(kino__table *table, const kino__trace *trace)
         add_date(table, trace, start);
     else
         kino__table_add_null(table);
-    kino__table_add_int(table, has_window ? end - start : KINO_NO_INT);
+    kino__table_add_int(table, has_window ? kino__difference(end, start) : KINO_NO_INT);
     kino__table_add_int(table, steps ? (int64_t)steps->count : KINO_NO_INT);
     kino__table_add_int(table, count_threads(trace));
     kino__table_add_int(table, count_tracks(trace, KINO__TRACK_DEVICE));
@@ -279,7 +267,7 @@ static void add_trace(kino__table *table, const kino__trace *trace)
     add_described(table, trace, kino__describe_profiler);
     add_described(table, trace, kino__describe_software);
     kino__table_add_int(table, trace->pair_count);
-    kino__table_add_int(table, nesting ? (int64_t)nesting->overlap_count : KINO_NO_INT);
+    kino__table_add_int(table, kino__overlaps_count(trace));
     kino__table_add_int(table, (int64_t)kino__ledger_repaired(&trace->ledger));
     kino__table_add_int(table, (int64_t)kino__ledger_skipped(&trace->ledger));
 }
@@ -314,6 +302,7 @@ static const kino_column step_columns[] = {
     {"mean", KINO_TYPE_DURATION, NULL, NULL},
     {"min", KINO_TYPE_DURATION, NULL, NULL},
     {"max", KINO_TYPE_DURATION, NULL, NULL},
+    {"from", KINO_TYPE_STRING, NULL, "how steps are identified"},
 };
 
 static void add_steps(kino__table *table, const kino__trace *trace, const kino__steps *steps)
@@ -334,12 +323,15 @@ static void add_steps(kino__table *table, const kino__trace *trace, const kino__
     kino__table_add_int(table, (int64_t)(sum / (double)steps->count + 0.5));
     kino__table_add_int(table, least);
     kino__table_add_int(table, most);
+    kino__table_add_text(table, kino__str_from(kino__step_source_word(steps->items[0].source)));
 }
 
 void kino__info_steps(const kino_run *run, kino_result *result)
 {
     kino__table *table = kino__result_add_table(result, "steps", step_columns, COUNT(step_columns));
-    kino__table_describe(table, 0, "Steps", "not available: no ProfilerStep#N annotations");
+    kino__table_describe(table, 0, "Steps",
+                         "not available: no ProfilerStep#N annotations, and no "
+                         "iterations");
     if (table && run->run.traces.count == 1)
         table->hidden = BIT(0) | BIT(1);
     for (size_t i = 0; i < run->run.traces.count; i++) {
@@ -444,11 +436,12 @@ static void add_losses(const kino_run *run, kino_result *result)
     }
     if (dropped)
         kino__result_note(result,
-                          "the recorder had no room for %" PRId64 " events ('kino check' has them "
-                          "by thread)",
+                          "the recorder dropped %" PRId64
+                          " events: buffer full ('kino check' lists them by thread)",
                           dropped);
     if (died)
-        kino__result_note(result, "%zu of %zu recordings ended with their process, without a stop",
+        kino__result_note(result,
+                          "%zu of %zu recordings ended with their process, without being stopped",
                           died, count);
 }
 
@@ -461,9 +454,10 @@ static void add_notes(const kino_run *run, kino_result *result)
         no_host += trace->host.size == 0;
         no_clock += !trace->is_epoch;
     }
-    add_missing(result, "rank", no_rank, count, "no distributedInfo, and the file name has none");
+    add_missing(result, "rank", no_rank, count,
+                "no distributedInfo, and the file name does not contain it");
     add_missing(result, "host", no_host, count, "no host_name");
-    add_missing(result, "date", no_clock, count, "the clock does not count from the epoch");
+    add_missing(result, "date", no_clock, count, "the clock is not based on the epoch");
     add_losses(run, result);
 }
 

@@ -7,6 +7,8 @@
 #include "base/str.h"
 #include "base/string_pool.h"
 #include "engine/kino_run.h"
+#include "report/info.h"
+#include "store/interval.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -17,8 +19,9 @@ static const kino_column category_columns[] = {
      "X span, i instant, C counter, M metadata, s t f flow, b e n async"},
     {"category", KINO_TYPE_STRING, NULL, NULL},
     {"events", KINO_TYPE_INT, "count", NULL},
-    {"total", KINO_TYPE_DURATION, NULL, "sum of the durations; overlapping ones count each"},
-    {"traces", KINO_TYPE_INT, "count", "in how many traces"},
+    {"total", KINO_TYPE_DURATION, NULL,
+     "sum of the durations; overlapping spans are each counted in full"},
+    {"traces", KINO_TYPE_INT, "count", "number of traces that have it"},
 };
 
 typedef struct tally {
@@ -164,7 +167,7 @@ static const kino_column track_columns[] = {
     [K_RANK] = {"rank", KINO_TYPE_INT, NULL, NULL},
     [K_KIND] = {"kind", KINO_TYPE_STRING, NULL, "thread, stream, or other: spans, marks, counters"},
     [K_NAME] = {"name", KINO_TYPE_STRING, NULL, NULL},
-    [K_EVENTS] = {"events", KINO_TYPE_INT, "count", "metadata apart"},
+    [K_EVENTS] = {"events", KINO_TYPE_INT, "count", "without metadata"},
     [K_BUSY] = {"busy", KINO_TYPE_DURATION, NULL, "time covered by at least one span"},
     [K_DEVICE] = {"device", KINO_TYPE_INT, NULL, NULL},
     [K_STREAM] = {"stream", KINO_TYPE_INT, NULL, NULL},
@@ -207,7 +210,7 @@ static int64_t scan_track(const kino__trace *trace, const kino__track *track, in
             continue;
         *busy = *busy == KINO_NO_INT ? 0 : *busy;
         if (last > end)
-            *busy += last - (ts > end ? ts : end);
+            *busy = kino__sum(*busy, last - (ts > end ? ts : end));
         end = last > end ? last : end;
     }
     return events;

@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "engine/kino_run.h"
+#include "report/info.h"
 #include "store/args.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

@@ -14,13 +14,14 @@
 #include "base/progress.h"
 #include "engine/analyze.h"
 #include "engine/reload.h"
+#include "model/frame/frame.h"
 #include "report/report_internal.h"
 
 /* What a report is made of; one that is not in this build is left out. The expensive ones first:
  * they are started first. */
-static const char *const names[] = {"memory",      "operators",   "recommendations", "kernels",
-                                    "overview",    "modules",     "functions",       "lightning",
-                                    "distributed", "completeness"};
+static const char *const names[] = {"memory",    "recommendations", "operators", "distributed",
+                                    "overview",  "kernels",         "modules",   "functions",
+                                    "lightning", "completeness"};
 /* Larger than any block: the table of their lives is left out without --full anyway. */
 #define NO_BLOCKS "1000000TB"
 enum { NAME_COUNT = sizeof names / sizeof *names, JOBS_MAX = NAME_COUNT + 1 };
@@ -122,9 +123,11 @@ typedef struct work {
     kino__progress *progress;
     bool is_compat;
     bool is_alone; /* may forget what was worked out about a trace */
+    bool is_last;  /* and drop what nothing here needs any more */
     job jobs[JOBS_MAX];
     size_t count;
     size_t alone;          /* the job that needs no profile; count: none */
+    bool is_alone_mapped;  /* of a single trace */
     bool has_profile;      /* of a single trace */
     kino_status *statuses; /* of jobs and traces: job * traces + trace */
     kino_error *errors;
@@ -139,7 +142,8 @@ static kino_status map_one(work *w, size_t number, size_t index, kino_error *err
     j->partials[index] = kino__partial_new(&j->analysis);
     if (!j->partials[index])
         return kino__fail_nomem(err);
-    KINO_TRY(j->analysis.def->map(&j->analysis, trace, j->partials[index], err));
+    KINO_TRY(kino__frame_explain(
+        trace, j->analysis.def->map(&j->analysis, trace, j->partials[index], err), err));
     if (!kino__progress_add(w->progress, trace->event_count))
         return kino__fail(err, KINO_CANCELLED, "interrupted");
     return KINO_OK;
@@ -151,28 +155,68 @@ static void run_map(work *w, size_t number, size_t index)
     w->statuses[at] = map_one(w, number, index, &w->errors[at]);
 }
 
+/* These need much memory while they work: one after the other, beside the others. */
+static bool is_large(const work *w, size_t number)
+{
+    const char *name = w->jobs[number].analysis.def->name;
+    return strcmp(name, "memory") == 0 || strcmp(name, "recommendations") == 0 ||
+           strcmp(name, "overview") == 0;
+}
+
+/* A job; of the large ones the first stands for all. */
 static void map_job(void *context, unsigned worker, size_t number)
 {
     (void)worker;
     work *w = context;
-    if (number != w->alone)
+    if (number == w->alone)
+        return;
+    if (!is_large(w, number)) {
         run_map(w, number, 0);
+        return;
+    }
+    for (size_t i = 0; i < number; i++)
+        if (is_large(w, i))
+            return;
+    for (size_t i = number; i < w->count; i++)
+        if (is_large(w, i))
+            run_map(w, i, 0);
 }
 
-/* The profile, and beside it the analysis that needs none. */
-static void begin_trace(void *context, unsigned worker, size_t index)
+/* The analysis that needs no profile, beside the making of one. */
+static void map_beside(void *context)
+{
+    work *w = context;
+    w->is_alone_mapped = true;
+    if (w->alone < w->count)
+        run_map(w, w->alone, 0);
+}
+
+static void map_beside_task(void *context, unsigned worker, size_t index)
 {
     (void)worker;
     work *w = context;
-    if (index == 1 && w->alone < w->count)
-        run_map(w, w->alone, 0);
-    else if (index == 0)
+    if (index == 1)
+        map_beside(w);
+    else
         w->has_profile = kino__profile_of(w->run->traces.items[0], w->is_compat, w->inner) != NULL;
+}
+
+/* Makes the profile of the only trace. */
+static void begin_trace(work *w)
+{
+    kino__trace *trace = w->run->traces.items[0];
+    if (w->is_alone)
+        w->has_profile =
+            kino__profile_alone(trace, w->is_compat, w->inner, w->is_last, map_beside, w) != NULL;
+    else
+        kino__pool_run(w->pool, 2, map_beside_task, w);
+    if (!w->is_alone_mapped) /* there was a profile already */
+        map_beside(w);
 }
 
 /* The partials of a trace moved into bytes of their own, so that all that was worked out about it
  * can go: they may point into it. */
-static bool save_partials(work *w, size_t index)
+static kino_status save_partials(work *w, size_t index, kino_error *err)
 {
     for (size_t i = 0; i < w->count; i++) {
         job *j = &w->jobs[i];
@@ -182,11 +226,12 @@ static bool save_partials(work *w, size_t index)
         kino__partial_save(&j->analysis, j->partials[index], bytes);
         kino__partial_free(&j->analysis, j->partials[index]);
         j->partials[index] = NULL;
-        if (bytes->failed || kino__partial_load(&j->analysis, kino__buffer_str(bytes),
-                                                &j->partials[index], NULL) != KINO_OK)
-            return false;
+        if (bytes->failed)
+            return kino__fail_nomem(err);
+        KINO_TRY(
+            kino__partial_load(&j->analysis, kino__buffer_str(bytes), &j->partials[index], err));
     }
-    return true;
+    return KINO_OK;
 }
 
 /* No job has its partial of this trace. */
@@ -198,6 +243,18 @@ static void fail_trace(work *w, size_t index, const kino_error *err)
     }
 }
 
+/* What needs links comes first: the analysis that does without a profile, and that. */
+static void map_each(work *w, kino__trace *trace, size_t index)
+{
+    if (w->alone < w->count)
+        run_map(w, w->alone, index);
+    if (w->is_alone) /* who needs it sees whether it is there */
+        (void)kino__profile_alone(trace, w->is_compat, NULL, w->is_last, NULL, NULL);
+    for (size_t i = 0; i < w->count; i++)
+        if (i != w->alone)
+            run_map(w, i, index);
+}
+
 static void map_trace(void *context, unsigned worker, size_t index)
 {
     (void)worker;
@@ -206,15 +263,16 @@ static void map_trace(void *context, unsigned worker, size_t index)
     bool was_there = !kino__trace_is_released(trace);
     kino_error err;
     kino_status st = kino__trace_require(trace, KINO__COLUMN_ALL, NULL, &err);
-    for (size_t i = 0; i < w->count && st == KINO_OK; i++)
-        run_map(w, i, index);
-    if (st == KINO_OK && w->is_alone && !save_partials(w, index))
-        st = kino__fail_nomem(&err);
+    if (st == KINO_OK)
+        map_each(w, trace, index);
+    bool forgets = w->is_alone && w->run->traces.count > 1;
+    if (st == KINO_OK && forgets)
+        st = save_partials(w, index, &err);
     if (st != KINO_OK)
         fail_trace(w, index, &err);
-    if (w->is_alone && w->run->is_tight)
+    if (forgets && (w->run->is_tight || (trace->source && st == KINO_OK)))
         kino__trace_done(trace, was_there);
-    else if (w->is_alone && st == KINO_OK)
+    else if (forgets && st == KINO_OK)
         kino__trace_forget(trace);
 }
 
@@ -232,7 +290,7 @@ static void map_all(work *w)
     kino_error err;
     kino_status st = kino__trace_require(w->run->traces.items[0], KINO__COLUMN_ALL, w->pool, &err);
     if (st == KINO_OK)
-        kino__pool_run(w->pool, 2, begin_trace, w);
+        begin_trace(w);
     if (w->has_profile)
         kino__pool_run(w->pool, w->count, map_job, w);
     else if (st == KINO_OK)
@@ -402,10 +460,7 @@ static kino_status compose(kino__report *report, kino_run *run, work *w, kino_er
 {
     const kino__report_facts *facts = w->jobs[0].partials[0];
     static const kino__report_facts none = {0};
-    kino__report_numbers numbers = {.step_time = KINO_NO_INT,
-                                    .busiest_rank = KINO_NO_INT,
-                                    .wait_time = KINO_NO_INT,
-                                    .losses = KINO_NO_INT};
+    kino__report_numbers numbers = {.step_time = KINO_NO_INT, .losses = KINO_NO_INT};
     facts = facts ? facts : &none;
     KINO_TRY(take_results(report, w, err));
     kino__report_head(report, run, facts);
@@ -457,6 +512,7 @@ kino_status kino_run_report(kino_run *run, const kino_report_options *options, k
     static_assert((int)KINO__REPORT_ROLES == (int)KINO__ROLE_COUNT, "a bar has all roles");
     *out = NULL;
     kino__error_clear(err);
+    run = kino__run_ranks(run);
     kino_report_options given = KINO_REPORT_OPTIONS_INIT;
     if (options)
         memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
@@ -470,7 +526,8 @@ kino_status kino_run_report(kino_run *run, const kino_report_options *options, k
     }
     w->run = &run->run;
     w->progress = &progress;
-    w->is_alone = given.alone && run->run.traces.count > 1;
+    w->is_alone = given.alone;
+    w->is_last = given.alone && given.last;
     w->is_compat = given.compat && strcmp(given.compat, "tensorboard") == 0;
     kino_status st = kino__pool_new(given.jobs, &w->pool, err);
     if (st == KINO_OK && run->run.traces.count == 1)

@@ -1,6 +1,7 @@
 /* report_facts.c - what a report needs of each trace beyond the analyses' tables: its steps with
  * their parts, and the longest events of each part as evidence. One pass over the rows. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "report/report_internal.h"
@@ -30,32 +31,6 @@ void kino__longest_merge(kino__longest *into, const kino__longest *from)
 
 /* -- map -- */
 
-/* The part that an event of the host or a copy belongs to; KERNEL stands for all kernels. */
-static kino__role role_of(const kino__profile *p, uint32_t row)
-{
-    kino_strid name = p->trace->name[row];
-    uint32_t flags = name == KINO_NO_STRING ? 0 : p->name_flags[name];
-    switch (p->type[row]) {
-    case KINO__EVENT_TYPE_KERNEL:
-        return KINO__ROLE_KERNEL;
-    case KINO__EVENT_TYPE_MEMCPY:
-        return KINO__ROLE_MEMCPY;
-    case KINO__EVENT_TYPE_MEMSET:
-        return KINO__ROLE_MEMSET;
-    case KINO__EVENT_TYPE_RUNTIME:
-        return KINO__ROLE_RUNTIME;
-    case KINO__EVENT_TYPE_OPERATOR:
-    case KINO__EVENT_TYPE_ANNOTATION:
-        if (flags & (KINO__NAME_NCCL | KINO__NAME_GLOO))
-            return KINO__ROLE_COMMUNICATION;
-        return flags & KINO__NAME_LOADER ? KINO__ROLE_LOADER : KINO__ROLE_CPU;
-    case KINO__EVENT_TYPE_PYTHON:
-        return KINO__ROLE_CPU;
-    default:
-        return KINO__ROLE_OTHER;
-    }
-}
-
 /* Long enough to be among the longest? Nearly all rows end here. */
 static bool is_long(const kino__longest *longest, int64_t dur)
 {
@@ -71,10 +46,10 @@ static void find_longest(const kino__profile *p, kino__rank_fact *rank)
         if (p->type[row] == KINO__EVENT_TYPE_NONE)
             continue;
         rank->events_used++;
-        kino__role role = role_of(p, row);
+        kino__role role = kino__profile_role(p, row);
         if (role == KINO__ROLE_KERNEL && kernel < p->kernels.count)
             role = p->kernels.items[kernel++].is_communication ? KINO__ROLE_COMMUNICATION : role;
-        if (role != KINO__ROLE_OTHER && is_long(&rank->longest[role], trace->dur[row]))
+        if (role < KINO__ROLE_OTHER && is_long(&rank->longest[role], trace->dur[row]))
             kino__longest_add(&rank->longest[role], trace->dur[row],
                               kino__trace_event_id(trace, row));
     }
@@ -115,6 +90,20 @@ static bool find_named(const kino__profile *p, kino__report_facts *facts)
     return ok;
 }
 
+/* Numbers of iterations are the profile's, which may be gone before the report is. */
+static kino_str keep_name(const kino__profile *p, kino_str name, kino__report_facts *facts)
+{
+    if (!p->has_step_events || p->step_source == KINO__STEP_MARKED)
+        return name;
+    char *copy = strndup(name.data, name.size), **slot = copy ? kino__vec_add(&facts->texts) : NULL;
+    if (!slot) {
+        free(copy);
+        return (kino_str){NULL, 0};
+    }
+    *slot = copy;
+    return (kino_str){copy, name.size};
+}
+
 static bool add_steps(const kino__analysis *a, const kino__profile *p, kino__report_facts *facts)
 {
     for (size_t i = 0; i < p->steps.count; i++) {
@@ -124,7 +113,10 @@ static bool add_steps(const kino__analysis *a, const kino__profile *p, kino__rep
         kino__step_fact *slot = kino__vec_add(&facts->steps);
         if (!slot)
             return false;
-        *slot = (kino__step_fact){.name = step->name,
+        kino_str name = keep_name(p, step->name, facts);
+        if (!name.data)
+            return false;
+        *slot = (kino__step_fact){.name = name,
                                   .event = KINO_NO_INT,
                                   .time = step->end - step->start,
                                   .computation = step->computation,
@@ -152,14 +144,17 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
                               .step_count = facts->steps.count,
                               .steps_cut = p->step_count_found - p->steps.count,
                               .has_step_events = p->has_step_events,
+                              .step_source = p->step_source,
                               .has_kernels = p->has_kernel,
                               .has_device = p->has_kernel || p->has_copies || p->has_runtime,
+                              .has_work = p->has_kernel || p->has_copies,
                               .has_memory = p->has_memory,
                               .has_modules = p->has_modules};
-    if (!kino__info_window(trace, &rank->window_start, &rank->window_end))
+    if (!kino__trace_window(trace, &rank->window_start, &rank->window_end))
         rank->window_start = KINO_NO_TIME;
     find_longest(p, rank);
-    return find_named(p, facts) ? KINO_OK : kino__fail_nomem(err);
+    return find_named(p, facts) && kino__report_find_ranges(p, facts, rank) ? KINO_OK
+                                                                            : kino__fail_nomem(err);
 }
 
 static kino_status merge(const kino__analysis *a, void *into, void *from, kino_error *err)
@@ -169,8 +164,13 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
     size_t first = facts->steps.count;
     if (!kino__vec_reserve(&facts->steps, more->steps.count) ||
         !kino__vec_reserve(&facts->ranks, more->ranks.count) ||
-        !kino__vec_reserve(&facts->names, more->names.count))
+        !kino__vec_reserve(&facts->names, more->names.count) ||
+        !kino__vec_append(&facts->ranges, &more->ranges) ||
+        !kino__vec_reserve(&facts->texts, more->texts.count))
         return kino__fail_nomem(err);
+    for (size_t i = 0; i < more->texts.count; i++)
+        facts->texts.items[facts->texts.count++] = more->texts.items[i];
+    more->texts.count = 0;
     for (size_t i = 0; i < more->names.count; i++)
         facts->names.items[facts->names.count++] = more->names.items[i];
     for (size_t i = 0; i < more->steps.count; i++)
@@ -188,6 +188,10 @@ static void deinit(void *value)
     kino__vec_deinit(&facts->steps);
     kino__vec_deinit(&facts->ranks);
     kino__vec_deinit(&facts->names);
+    kino__vec_deinit(&facts->ranges);
+    for (size_t i = 0; i < facts->texts.count; i++)
+        free(facts->texts.items[i]);
+    kino__vec_deinit(&facts->texts);
 }
 
 static const char *const compat[] = {"tensorboard", NULL};

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "render/units.h"
+#include "report/info.h"
 #include "report/report_internal.h"
 #include "store/args.h"
 
@@ -147,6 +148,11 @@ static void add_ranks(const kino_run *run, const kino__report_facts *facts, kino
                             known ? "some ranks unknown" : "ranks unknown");
     } else {
         bool is_part = world != KINO_NO_INT && world != (int64_t)count;
+        if (is_part && count == 1) {
+            add_ranges(text, facts);
+            kino__buffer_printf(text, ", the only trace of %" PRId64 " ranks", world);
+            return;
+        }
         if (is_part)
             kino__buffer_printf(text, "%zu of %" PRId64 " (", count, world);
         else if (count > 1)
@@ -171,9 +177,9 @@ static void add_step_names(const kino__report_facts *facts, kino__buffer *text)
         return;
     }
     if (least == most)
-        kino__buffer_printf(text, "%zu%s", most, facts->ranks.count > 1 ? " a rank" : "");
+        kino__buffer_printf(text, "%zu%s", most, facts->ranks.count > 1 ? " per rank" : "");
     else
-        kino__buffer_printf(text, "%zu to %zu a rank", least, most);
+        kino__buffer_printf(text, "%zu to %zu per rank", least, most);
     if (facts->steps.count && least == most) {
         const kino__rank_fact *rank = &facts->ranks.items[0];
         kino_str first = facts->steps.items[rank->first_step].name;
@@ -186,6 +192,13 @@ static void add_step_names(const kino__report_facts *facts, kino__buffer *text)
         }
         kino__buffer_add(text, KINO__STR(")"));
     }
+    for (size_t i = 0; i < facts->ranks.count; i++)
+        if (facts->ranks.items[i].has_step_events &&
+            facts->ranks.items[i].step_source != KINO__STEP_MARKED) {
+            kino__buffer_printf(text, ", from %s",
+                                kino__step_source_word(facts->ranks.items[i].step_source));
+            break;
+        }
     if (cut)
         kino__buffer_printf(text, ", %zu at the end left out: not whole", cut);
 }

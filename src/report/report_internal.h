@@ -4,6 +4,7 @@
  *   report.c          runs the analyses over the traces, once each, and puts the rest together
  *   report_facts.c    steps, parts and the longest events of each trace
  *   report_head.c     what ran
+ *   report_ranges.c   ranges that the program marked
  *   report_say.c      the paragraph, by rules
  *   report_top.c      the largest operators and kernels
  *   report_tables.c   the other sections from the analyses' tables */
@@ -43,6 +44,10 @@ typedef struct kino__rank_fact {
     uint64_t events_used;             /* that play a part */
     int64_t window_start, window_end; /* of all events; start KINO_NO_TIME: none has a time */
     bool has_step_events, has_device, has_kernels, has_memory, has_modules;
+    kino__step_source step_source;      /* where there are steps */
+    bool has_work;                      /* kernels, copies or sets: what the device did is known */
+    size_t range_count;                 /* that the program marked, steps apart */
+    int64_t ranges_time, ranges_extent; /* what they cover, of the time from first to last */
     kino__longest longest[KINO__ROLE_COUNT];
 } kino__rank_fact;
 
@@ -53,10 +58,21 @@ typedef struct kino__name_fact {
     kino__longest longest;
 } kino__name_fact;
 
+/* Ranges of a name in one trace. */
+typedef struct kino__range_fact {
+    uint32_t trace;
+    kino_strid id; /* of the name, in the trace */
+    kino_str name; /* once all traces are done */
+    int64_t count, total;
+    kino__longest longest;
+} kino__range_fact;
+
 typedef struct kino__report_facts {
     KINO__VEC(kino__step_fact) steps;
     KINO__VEC(kino__rank_fact) ranks; /* in the order of traces */
     KINO__VEC(kino__name_fact) names; /* the same */
+    KINO__VEC(kino__range_fact) ranges;
+    KINO__VEC(char *) texts; /* names of steps that stand in no trace */
 } kino__report_facts;
 
 /* Its partial is kino__report_facts; it has no tables to finish. */
@@ -64,6 +80,9 @@ extern const kino__analysis_def kino__report_facts_def;
 
 void kino__longest_add(kino__longest *longest, int64_t dur, int64_t id);
 void kino__longest_merge(kino__longest *into, const kino__longest *from);
+/* Fills facts->ranges and what the rank has of them; false: memory is out. */
+bool kino__report_find_ranges(const kino__profile *p, kino__report_facts *facts,
+                              kino__rank_fact *rank);
 
 /* -- numbers: what the sentences say -- */
 
@@ -72,6 +91,7 @@ typedef struct kino__report_numbers {
     uint64_t events_used;
     size_t step_count; /* of all ranks */
     bool has_step_events, has_device;
+    bool has_work;     /* of a device was recorded */
     int64_t step_time; /* average; KINO_NO_INT: no steps at all */
     int64_t part[KINO__REPORT_ROLES];
     kino__evidence steps, role[KINO__REPORT_ROLES];
@@ -80,9 +100,8 @@ typedef struct kino__report_numbers {
     int64_t slowest_time, median_time;
     kino__evidence slowest;
 
-    int64_t busiest_rank; /* that computes longest; KINO_NO_INT: one rank, or unknown */
-    int64_t busiest_time, median_busy;
-    int64_t wait_time; /* median of what the others wait in collectives; KINO_NO_INT: unknown */
+    kino_str slow_title, slow_seen; /* ranks that keep the others waiting; empty: none does */
+    kino_str slow_evidence;         /* JSON list */
 
     kino_str kernel; /* the one with most time; empty: none */
     double kernel_percent;
@@ -95,11 +114,16 @@ typedef struct kino__report_numbers {
     double function_percent;
     bool has_samples;
 
+    size_t range_count; /* that the program marked */
+    int64_t ranges_time, ranges_extent;
+
     kino_str memory_device;            /* empty: no records */
     int64_t memory_peak, memory_total; /* total may be KINO_NO_INT */
     kino__evidence memory_evidence;
 
-    kino_str advice; /* title of the first finding; empty: none */
+    kino_str advice;       /* title of the first finding; empty: none */
+    kino_str advice_whose; /* "rank 2's step"; empty: there is one rank */
+    bool advice_is_slow;   /* it is about the ranks above */
     double advice_gain;
     kino_str advice_evidence;          /* JSON list */
     int64_t losses, damages, warnings; /* about the trace; losses KINO_NO_INT: not checked */
@@ -121,6 +145,9 @@ void kino__report_sections(kino__report *report, const kino_run *run,
 /* Of these, operators and kernels (report_top.c). */
 void kino__report_top(kino__report *report, const kino_run *run, const kino__report_facts *facts,
                       kino__report_numbers *numbers);
+/* Ranges, where there are no operators; false: there are none (report_ranges.c). */
+bool kino__report_ranges(kino__report *report, const kino_run *run,
+                         const kino__report_facts *facts);
 /* A new section; a table without rows counts as none. Never NULL. */
 kino__report_section *kino__report_add_section(kino__report *report, const char *name,
                                                const char *title, const kino__table *table);

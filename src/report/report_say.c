@@ -38,6 +38,22 @@ static kino__evidence join(kino__report *report, const kino__report_numbers *n, 
     return kino__report_evidence(report, ids, used);
 }
 
+/* "[1, 2]" as ids. */
+static kino__evidence parse_ids(kino__report *report, kino_str list)
+{
+    int64_t ids[8];
+    size_t count = 0;
+    for (size_t i = 0; i < list.size && count < 8;) {
+        size_t end = i;
+        while (end < list.size && list.data[end] >= '0' && list.data[end] <= '9')
+            end++;
+        if (end > i && kino__str_to_int((kino_str){list.data + i, end - i}, &ids[count]))
+            count++;
+        i = end > i ? end : i + 1;
+    }
+    return kino__report_evidence(report, ids, count);
+}
+
 /* -- the step -- */
 
 /* What stands before and behind the share. */
@@ -45,8 +61,9 @@ typedef struct phrase {
     const char *before, *after;
 } phrase;
 
-static phrase phrase_of(int role, bool has_device)
+static phrase phrase_of(int role, const kino__report_numbers *n)
 {
+    bool has_work = n->has_work;
     static const phrase with_device[] = {
         [KINO__ROLE_KERNEL] = {"the device computes for ", " of it"},
         [KINO__ROLE_MEMCPY] = {"", " copies memory"},
@@ -55,19 +72,21 @@ static phrase phrase_of(int role, bool has_device)
         [KINO__ROLE_RUNTIME] = {"", " is driver calls with the device idle"},
         [KINO__ROLE_LOADER] = {"", " waits for the data loader"},
         [KINO__ROLE_CPU] = {"", " is host work with the device idle"},
-        [KINO__ROLE_OTHER] = {"in ", " nothing that was recorded runs"},
+        [KINO__ROLE_OTHER] = {"in ", " no operator and no device work runs"},
     };
-    if (!has_device && role == KINO__ROLE_CPU)
+    if (!has_work && role == KINO__ROLE_CPU)
         return (phrase){"operators on the CPU take ", " of it"};
-    if (!has_device && role == KINO__ROLE_COMMUNICATION)
+    if (!has_work && role == KINO__ROLE_COMMUNICATION)
         return (phrase){"", " is communication"};
+    if (!has_work && role == KINO__ROLE_RUNTIME)
+        return (phrase){"", " is calls into the device's driver"};
     return with_device[role];
 }
 
 /* The main part first, then the others by size. */
 static size_t order_roles(const kino__report_numbers *n, int *roles)
 {
-    int main_role = n->has_device ? KINO__ROLE_KERNEL : KINO__ROLE_CPU;
+    int main_role = n->has_work ? KINO__ROLE_KERNEL : KINO__ROLE_CPU;
     size_t count = 0;
     bool has_main = n->part[main_role] > 0;
     if (has_main)
@@ -93,12 +112,14 @@ static void say_step(kino__report *report, const kino__report_numbers *n, kino__
         kino__buffer_add(text, KINO__STR("A step takes "));
     }
     kino__format_duration(text, n->step_time);
+    if (n->trace_count > 1)
+        kino__buffer_printf(text, " (mean of %zu ranks)", n->trace_count);
     size_t count = order_roles(n, roles);
     for (size_t i = 0; i < count; i++) {
         kino__buffer_add(text, i == 0           ? KINO__STR(": ")
                                : i + 1 == count ? KINO__STR(" and ")
                                                 : KINO__STR(", "));
-        phrase p = phrase_of(roles[i], n->has_device);
+        phrase p = phrase_of(roles[i], n);
         kino__buffer_printf(text, "%s%.1f %%%s", p.before,
                             kino__share_percent(n->part[roles[i]], n->step_time), p.after);
     }
@@ -121,27 +142,28 @@ static void say_slowest(kino__report *report, const kino__report_numbers *n, kin
     add_sentence(report, text, n->slowest);
 }
 
+/* A sentence of a finding's lower-case text. */
+static void add_capital(kino__buffer *text, kino_str from)
+{
+    kino__buffer clean = {0};
+    kino__format_text(&clean, from);
+    if (clean.size && clean.data[0] >= 'a' && clean.data[0] <= 'z')
+        clean.data[0] = (char)(clean.data[0] - 'a' + 'A');
+    kino__buffer_add(text, kino__buffer_str(&clean));
+    text->failed |= clean.failed;
+    kino__buffer_deinit(&clean);
+}
+
+/* Only a rank that keeps the others waiting is named; who does is decided once, by the rule. */
 static void say_ranks(kino__report *report, const kino__report_numbers *n, kino__buffer *text)
 {
-    if (n->busiest_rank == KINO_NO_INT || n->median_busy <= 0)
+    if (n->slow_title.size == 0)
         return;
-    double ratio = (double)n->busiest_time / (double)n->median_busy;
-    if (ratio < 1.03) {
-        kino__buffer_printf(text, "The %zu ranks compute equally long, within %.1f %%.",
-                            n->trace_count, 100 * (ratio - 1));
-        add_sentence(report, text, n->steps);
-        return;
-    }
-    kino__buffer_printf(text, "Rank %lld computes longest, ", (long long)n->busiest_rank);
-    kino__format_duration(text, n->busiest_time);
-    kino__buffer_printf(text, " a step or %.2f times the median", ratio);
-    if (n->wait_time != KINO_NO_INT && n->wait_time > 0) {
-        kino__buffer_add(text, KINO__STR("; the others wait "));
-        kino__format_duration(text, n->wait_time);
-        kino__buffer_add(text, KINO__STR(" a step in collectives"));
-    }
+    add_capital(text, n->slow_title);
+    kino__buffer_add(text, KINO__STR(": "));
+    kino__format_text(text, n->slow_seen);
     kino__buffer_add(text, KINO__STR("."));
-    add_sentence(report, text, join(report, n, (const int[]){KINO__ROLE_COMMUNICATION}, 1));
+    add_sentence(report, text, parse_ids(report, n->slow_evidence));
 }
 
 enum { NAME_WIDTH = 48 };
@@ -170,9 +192,9 @@ static void say_function(kino__report *report, const kino__report_numbers *n, ki
     if (n->function.size == 0 || !(n->function_percent > 0))
         return;
     kino__format_text(&clean, n->function);
-    kino__buffer_add(text, KINO__STR("Of the CPU time, "));
     kino__format_shortened(text, kino__buffer_str(&clean), NAME_WIDTH);
-    kino__buffer_printf(text, " itself has most: %.1f %%.", n->function_percent);
+    kino__buffer_printf(text, " has the most self time: %.1f %% of the CPU time.",
+                        n->function_percent);
     text->failed |= clean.failed;
     kino__buffer_deinit(&clean);
     add_sentence(report, text, (kino__evidence){NULL, 0});
@@ -191,36 +213,28 @@ static void say_memory(kino__report *report, const kino__report_numbers *n, kino
                             kino__share_percent(n->memory_peak, n->memory_total));
         kino__format_bytes(text, n->memory_total);
     }
+    if (kino__str_is(n->memory_device, "CPU")) /* PyTorch knows what the host allocates only then */
+        kino__buffer_add(text, KINO__STR(", counted from the start of the profiler"));
     kino__buffer_add(text, KINO__STR("."));
     add_sentence(report, text, n->memory_evidence);
 }
 
 /* -- what to do, and what to trust -- */
 
-/* "[1, 2]" as ids. */
-static kino__evidence parse_ids(kino__report *report, kino_str list)
-{
-    int64_t ids[8];
-    size_t count = 0;
-    for (size_t i = 0; i < list.size && count < 8;) {
-        size_t end = i;
-        while (end < list.size && list.data[end] >= '0' && list.data[end] <= '9')
-            end++;
-        if (end > i && kino__str_to_int((kino_str){list.data + i, end - i}, &ids[count]))
-            count++;
-        i = end > i ? end : i + 1;
-    }
-    return kino__report_evidence(report, ids, count);
-}
-
 static void say_advice(kino__report *report, const kino__report_numbers *n, kino__buffer *text)
 {
     if (n->advice.size == 0)
         return;
-    kino__buffer_add(text, KINO__STR("First to look at: "));
+    kino__buffer_add(text, n->advice_is_slow ? KINO__STR("First to look at: why ")
+                                             : KINO__STR("First to look at: "));
     kino__format_text(text, n->advice);
-    if (!isnan(n->advice_gain))
-        kino__buffer_printf(text, ", worth up to %.1f %% of the step", n->advice_gain);
+    if (!isnan(n->advice_gain)) {
+        kino__buffer_printf(text, " (could save up to %.1f %% of ", n->advice_gain);
+        kino__format_text(text, n->advice_whose.size ? n->advice_whose
+                                : n->has_step_events ? KINO__STR("the step")
+                                                     : KINO__STR("the recorded time"));
+        kino__buffer_add(text, KINO__STR(")"));
+    }
     kino__buffer_add(text, KINO__STR("."));
     add_sentence(report, text, parse_ids(report, n->advice_evidence));
 }
@@ -233,7 +247,7 @@ static void say_trust(kino__report *report, const kino__report_numbers *n, kino_
     const int64_t counts[] = {n->losses, n->damages, n->warnings};
     if (n->losses == KINO_NO_INT || n->losses + n->damages + n->warnings == 0)
         return;
-    kino__buffer_add(text, n->losses ? KINO__STR("The recording is not whole")
+    kino__buffer_add(text, n->losses ? KINO__STR("The recording is incomplete")
                                      : KINO__STR("Not all of the recording fits together"));
     const char *separator = " (";
     for (int i = 0; i < 3; i++) {
@@ -243,13 +257,33 @@ static void say_trust(kino__report *report, const kino__report_numbers *n, kino_
                             counts[i] == 1 ? words[i].one : words[i].more);
         separator = ", ";
     }
-    kino__buffer_add(text, KINO__STR("): kino check tells more."));
+    kino__buffer_add(text, KINO__STR("): for details, run kino check."));
     add_sentence(report, text, (kino__evidence){NULL, 0});
+}
+
+/* "Ranges cover 93.1 % of the 232 ms from the first to the last." */
+static void say_ranges(const kino__report_numbers *n, kino__buffer *text)
+{
+    kino__buffer_add(text, KINO__STR("There are no operators, kernels or calls in it"));
+    if (n->ranges_extent > 0) {
+        kino__buffer_printf(text, "; ranges cover %.1f %% of the ",
+                            kino__share_percent(n->ranges_time, n->ranges_extent));
+        if (n->trace_count == 1)
+            kino__format_duration(text, n->ranges_extent);
+        else
+            kino__buffer_printf(text, "time of %zu traces", n->trace_count);
+        kino__buffer_add(text, KINO__STR(" from the first to the last of them"));
+    }
+    kino__buffer_add(text, n->has_samples
+                               ? KINO__STR(", and samples of the CPU say where the time went.")
+                               : KINO__STR("."));
 }
 
 static void say_nothing(kino__report *report, const kino__report_numbers *n, kino__buffer *text)
 {
-    if (n->events_used == 0 && n->has_samples)
+    if (n->range_count && !n->has_device && !n->has_step_events)
+        say_ranges(n, text);
+    else if (n->events_used == 0 && n->has_samples)
         kino__buffer_add(text, KINO__STR("There are no operators, kernels or calls in it; samples "
                                          "of the CPU say where the time went."));
     else if (n->events_used == 0)

@@ -123,32 +123,6 @@ static void find_slowest(kino__report *report, kino__report_numbers *numbers)
     numbers->slowest = bar->evidence;
 }
 
-/* The rank that computes longest: the others wait for it. */
-static void find_busiest(const kino__report_facts *facts, kino__report_numbers *numbers)
-{
-    size_t count = facts->ranks.count, used = 0;
-    int64_t *busy = count > 1 ? malloc(count * sizeof *busy) : NULL;
-    for (size_t i = 0; busy && i < count; i++) {
-        const kino__rank_fact *rank = &facts->ranks.items[i];
-        int64_t sum = 0;
-        if (!rank->step_count || rank->rank == KINO_NO_INT)
-            continue;
-        for (size_t k = 0; k < rank->step_count; k++)
-            sum = kino__sum(sum, facts->steps.items[rank->first_step + k].computation);
-        busy[used] = sum / (int64_t)rank->step_count;
-        if (numbers->busiest_rank == KINO_NO_INT || busy[used] > numbers->busiest_time) {
-            numbers->busiest_rank = rank->rank;
-            numbers->busiest_time = busy[used];
-        }
-        used++;
-    }
-    if (used > 1)
-        numbers->median_busy = median_of(busy, used);
-    else
-        numbers->busiest_rank = KINO_NO_INT;
-    free(busy);
-}
-
 static void say_note(kino__report *report, const kino__report_facts *facts)
 {
     int64_t least = INT64_MAX, most = 0;
@@ -196,7 +170,11 @@ void kino__report_steps(kino__report *report, const kino__report_facts *facts,
         const kino__rank_fact *rank = &facts->ranks.items[i];
         numbers->has_step_events |= rank->has_step_events;
         numbers->has_device |= rank->has_device;
+        numbers->has_work |= rank->has_work;
         numbers->events_used += rank->events_used;
+        numbers->range_count += rank->range_count;
+        numbers->ranges_time = kino__sum(numbers->ranges_time, rank->ranges_time);
+        numbers->ranges_extent = kino__sum(numbers->ranges_extent, rank->ranges_extent);
     }
     for (size_t i = 0; i < facts->steps.count; i++)
         add_step(&all, &facts->steps.items[i]);
@@ -204,6 +182,12 @@ void kino__report_steps(kino__report *report, const kino__report_facts *facts,
     if (all.count == 0 || all.time <= 0) {
         report->step_note = all.count ? KINO__STR("the steps take no time")
                                       : KINO__STR("no steps, and no operators that would make one");
+        return;
+    }
+    if (!numbers->has_step_events && numbers->range_count &&
+        all.part[KINO__ROLE_OTHER] == all.time) {
+        report->step_note = KINO__STR("no steps are marked, and neither operators nor device work "
+                                      "were recorded");
         return;
     }
     report->has_step = true;
@@ -216,5 +200,4 @@ void kino__report_steps(kino__report *report, const kino__report_facts *facts,
     if (numbers->has_step_events)
         add_names(report, facts);
     find_slowest(report, numbers);
-    find_busiest(facts, numbers);
 }

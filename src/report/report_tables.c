@@ -242,6 +242,9 @@ static bool add_functions(kino__report *report, kino__report_numbers *n)
     s->brief_hidden = 1u << 5;
     if (!s->table)
         s->note = KINO__STR("no sample was taken while the program ran");
+    else if (kino__table_cell(functions, 0, kino__table_column(functions, "total")).kind ==
+             KINO_CELL_NULL)
+        s->note = kino__report_why_not(report, "functions", "");
     s = kino__report_add_section(report, "waits", "Where threads were not running",
                                  copy_table(report, waits, "waits", wait_columns, all_rows));
     s->is_brief = s->table != NULL;
@@ -330,26 +333,6 @@ static void add_rank_row(kino__report *report, kino__table *out, const kino__ran
         out, busy_of(kino__report_table(report, "overview", "gpu_summary"), rank->rank));
 }
 
-/* The median wait of those who wait. */
-static void find_wait(kino__report *report, const kino__report_facts *facts,
-                      kino__report_numbers *n)
-{
-    const kino__table *waits = kino__report_table(report, "distributed", "communication_overview");
-    int64_t *list = malloc((facts->ranks.count + 1) * sizeof *list);
-    size_t count = 0;
-    for (size_t i = 0; list && i < facts->ranks.count; i++) {
-        int64_t rank = facts->ranks.items[i].rank;
-        int64_t wait = average_of(waits, rank, "synchronizing_time");
-        if (wait != KINO_NO_INT && rank != n->busiest_rank)
-            list[count++] = wait;
-    }
-    if (count) {
-        qsort(list, count, sizeof *list, kino__compare_ints);
-        n->wait_time = list[(count - 1) / 2];
-    }
-    free(list);
-}
-
 static void add_ranks(kino__report *report, const kino__report_facts *facts,
                       kino__report_numbers *n)
 {
@@ -375,7 +358,6 @@ static void add_ranks(kino__report *report, const kino__report_facts *facts,
         out->optional = 0x1f8;
     if (facts->ranks.count < 2 && !has_communication)
         return;
-    find_wait(report, facts, n);
     kino__report_section *s = kino__report_add_section(
         report, "ranks",
         facts->ranks.count > 1 ? "Ranks: computation and communication" : "Communication", out);
@@ -465,8 +447,20 @@ static void add_findings(kino__report *report, kino__report_numbers *n)
                                         gain.kind == KINO_CELL_FLOAT ? gain.value.real : NAN,
                                     .ranks = text_of(report, table, i, "ranks"),
                                     .evidence = text_of(report, table, i, "evidence")};
+        kino_cell rank = kino__table_cell(table, i, kino__table_column(table, "rank"));
+        if (n->trace_count > 1 && rank.kind == KINO_CELL_INT)
+            f->whose =
+                kino__report_format(report, "rank %lld's step", (long long)rank.value.integer);
+        bool is_slow = kino__str_is(f->rule, "straggler");
+        if (is_slow) {
+            n->slow_title = f->title;
+            n->slow_seen = f->seen;
+            n->slow_evidence = f->evidence;
+        }
         if (i == 0 && !kino__str_is(f->severity, "info")) {
             n->advice = f->title;
+            n->advice_whose = f->whose;
+            n->advice_is_slow = is_slow;
             n->advice_gain = f->gain_percent;
             n->advice_evidence = f->evidence;
         }
@@ -492,7 +486,7 @@ static void add_checks(kino__report *report, kino__report_numbers *n)
     }
     if (kino__table_row_count(table))
         (void)kino__report_add_section(
-            report, "completeness", "Is the recording whole and sane?",
+            report, "completeness", "Is the recording complete and valid?",
             copy_table(report, table, "completeness", columns, all_rows));
 }
 

@@ -219,10 +219,11 @@ static const kino_column host_columns[] = {
     {"calls", KINO_TYPE_INT, "count", NULL},
     {"host total", KINO_TYPE_DURATION, NULL, "with operators below"}};
 
-static void add_operators(kino__report *report, kino__report_numbers *n, named *names)
+static void add_operators(kino__report *report, const kino_run *run,
+                          const kino__report_facts *facts, kino__report_numbers *n, named *names)
 {
     const kino__table *source = kino__report_table(report, "operators", "operators");
-    if (!source)
+    if (!source || (kino__table_row_count(source) == 0 && kino__report_ranges(report, run, facts)))
         return;
     groups g = {0};
     make_groups(report, source, &device_ops, &g);
@@ -292,7 +293,7 @@ static const kino_column kernel_columns[] = {
     {"calls", KINO_TYPE_INT, "count", NULL},
     {"mean", KINO_TYPE_DURATION, NULL, NULL},
     {"max", KINO_TYPE_DURATION, NULL, NULL},
-    {"tensor cores", KINO_TYPE_STRING, NULL, "used, as its name tells"},
+    {"tensor cores", KINO_TYPE_STRING, NULL, "used, judged by its name"},
     {"occupancy", KINO_TYPE_PERCENT, NULL, "estimated, by time"},
     {"blocks per SM", KINO_TYPE_FLOAT, NULL, "below 1: idle multiprocessors"}};
 
@@ -365,7 +366,7 @@ void kino__report_top(kino__report *report, const kino_run *run, const kino__rep
                       kino__report_numbers *numbers)
 {
     named names = {0};
-    add_operators(report, numbers, &names);
+    add_operators(report, run, facts, numbers, &names);
     add_kernels(report, numbers, &names);
     cite_named(report, run, facts, &names, numbers);
 }

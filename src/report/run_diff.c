@@ -9,6 +9,7 @@
 #include "engine/analyze.h"
 #include "engine/kino_run.h"
 #include "render/units.h"
+#include "report/info.h"
 
 typedef struct comparison {
     kino_run *const *sides[2];
@@ -29,8 +30,8 @@ static kino_status map_runs(comparison *c, kino_error *err)
     for (int side = 0; side < 2; side++) {
         for (size_t i = 0; i < c->counts[side]; i++, n++) {
             void *partial;
-            KINO_TRY(kino__analyze_map(&c->analysis, &c->sides[side][i]->run, c->pool, &c->progress,
-                                       &partial, err));
+            KINO_TRY(kino__analyze_map(&c->analysis, kino__run_of_ranks(&c->sides[side][i]->run),
+                                       c->pool, &c->progress, &partial, err));
             c->runs[n] = partial;
         }
     }
@@ -122,27 +123,63 @@ static kino_status add_tree(const comparison *c, kino_result *result, kino_error
         has_more |= run->traces.count > 1 || c->counts[side] > 1;
     }
     if (has_more)
-        kino__result_note(result, "diff_tree is of the first trace of each side");
+        kino__result_note(result, "diff_tree shows the first trace of each side");
     return kino__diff_write_tree(trees[0], trees[1], c->options.tree_ops, result)
                ? KINO_OK
                : kino__fail_nomem(err);
 }
 
+/* Does a trace have Python functions? Not all profilers write down that they were asked for. */
+static bool has_python(const kino__trace *trace)
+{
+    for (uint32_t row = 0; row < trace->event_count; row++)
+        if (kino__category_kind(trace->category[row]) == KINO__KIND_PYTHON)
+            return true;
+    return false;
+}
+
+/* Is this word among what the first trace of a side was recorded with? */
+static bool was_recorded(const comparison *c, int side, const char *what)
+{
+    const kino__run *run = &c->sides[side][0]->run;
+    kino__buffer text = {0};
+    if (run->traces.count == 0)
+        return false;
+    kino__describe_profiler(run->traces.items[0], &text);
+    bool is_there = kino__str_contains(kino__buffer_str(&text), kino__str_from(what)) ||
+                    (strcmp(what, "stacks") == 0 && has_python(run->traces.items[0]));
+    kino__buffer_deinit(&text);
+    return is_there;
+}
+
+/* Recording more makes the host slower: a difference between the sides is not the program's. */
+static void note_recordings(const comparison *c, kino_result *result)
+{
+    static const char *const words[] = {"stacks", "shapes", "memory", "modules", "flops"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        bool left = was_recorded(c, 0, words[i]), right = was_recorded(c, 1, words[i]);
+        if (left != right)
+            kino__result_note(
+                result, KINO__DIFF_RECORDED "%s with %s, %s without; recording them slows the host",
+                left ? "A" : "B", words[i], left ? "B" : "A");
+    }
+}
+
 static void add_notes(const comparison *c, const kino__diff *diff, kino_result *result)
 {
+    note_recordings(c, result);
     bool is_compat = kino__analysis_is_compat(&c->analysis, "tensorboard");
     for (int side = 0; side < 2; side++) {
         for (size_t i = 0; i < c->counts[side]; i++) {
             const kino__diff_run *run = c->runs[side ? c->counts[0] + i : i];
             if (run->steps == 0)
-                kino__result_note(result,
-                                  "steps of '%s' not available: it has no events that make "
-                                  "one",
-                                  c->sides[side][i]->label);
+                kino__result_note(
+                    result, "steps of '%s' not available: no step annotations or iterations found",
+                    c->sides[side][i]->label);
         }
     }
     if (!is_compat && !diff->has_device && diff->ops.items.count)
-        kino__result_note(result, "device time of operators not available: times are the host's");
+        kino__result_note(result, "device time of operators not available: host times are shown");
 }
 
 /* Long names in the middle of a page: the first column, cut. */
@@ -214,7 +251,7 @@ kino_status kino_runs_diff(kino_run *const *left, size_t left_count, kino_run *c
         memcpy(&c.options, options,
                options->size < sizeof c.options ? options->size : sizeof c.options);
     if (left_count == 0 || right_count == 0)
-        return kino__fail(err, KINO_ARGUMENT, "both sides need a run");
+        return kino__fail(err, KINO_ARGUMENT, "both sides must have a run");
     kino__progress_init(&c.progress, c.options.progress, c.options.progress_context);
     kino_param param = {"compat", c.options.compat};
     kino_status st = kino__analysis_init(&c.analysis, &kino__analysis_diff, &param,

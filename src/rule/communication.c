@@ -3,7 +3,7 @@
  *
  * Gain: this part. It is an upper limit, reached when all communication is hidden; part of it may
  * be waiting for slower ranks. */
-#include "rule/collectives.h"
+#include "rule/costly_collective.h"
 
 enum { T_SHARE };
 
@@ -11,6 +11,20 @@ static const kino__threshold thresholds[] = {
     [T_SHARE] = {"share", 0.1, "part of the step time in exposed communication"},
     {0},
 };
+
+static const char *advice(const kino__program_kind *program)
+{
+    if (kino__program_is_torch(program))
+        return program->is_training
+                   ? "overlap more (larger or differently ordered gradient buckets, "
+                     "bucket_cap_mb; FSDP prefetch), send less (gradient compression hooks, bf16 "
+                     "gradients), or less often (gradient accumulation with no_sync, larger batch)"
+                   : "overlap more (async_op=True with wait() as late as possible), send less "
+                     "(lower precision, fewer ranks that share a layer), or less often (larger "
+                     "batch)";
+    return "overlap more (start non-blocking calls early, wait late, compute in between), send "
+           "less, or less often (fewer and larger messages)";
+}
 
 static void look(const kino__rule_look *l)
 {
@@ -21,24 +35,23 @@ static void look(const kino__rule_look *l)
     kino__finding *f =
         kino__finding_add(l->out, kino__severity_of(exposed, facts->step_time), exposed);
     kino__finding_say(l->out, f, KINO__SAY_TITLE, "communication is not hidden behind computation");
-    kino__collective worst;
+    kino__costly_collective worst;
     char text[256] = "";
     bool has_worst = l->scan && kino__collective_worst(l->scan, &worst);
     if (has_worst)
         kino__collective_say(l, &worst, text, sizeof text);
     kino__finding_say(l->out, f, KINO__SAY_SEEN,
-                      "%s of the step time is communication alone (%s a step); %s of all "
+                      "%s of the step time is communication alone (%s per step); %s of all "
                       "communication overlaps with computation%s%s",
                       kino__say_share(exposed, facts->step_time),
                       kino__say_time(exposed / facts->step_count),
                       kino__say_share(facts->overlap, facts->communication),
                       has_worst ? ". Most of it: " : "", text);
-    kino__finding_say(l->out, f, KINO__SAY_WHY, "the device waits for other ranks and the network");
-    kino__finding_say(
-        l->out, f, KINO__SAY_DO,
-        "overlap more (larger or differently ordered gradient buckets, bucket_cap_mb; "
-        "FSDP prefetch), send less (gradient compression hooks, bf16 gradients), or "
-        "less often (gradient accumulation with no_sync, larger batch)");
+    kino__finding_say(l->out, f, KINO__SAY_WHY,
+                      "in this time the rank only waits for others and for the network");
+    kino__finding_say(l->out, f, KINO__SAY_DO, "%s", advice(l->program));
+    if (l->scan)
+        kino__finding_claim_cover(l->out, f, &l->scan->communication, INT64_MIN, INT64_MAX);
     for (size_t i = 0; has_worst && i < worst.top.count; i++)
         kino__finding_cite(f, kino__trace_event_id(l->trace, (uint32_t)worst.top.index[i]));
     for (size_t i = 0; !has_worst && i < l->profile->comm.count && i < 3; i++)
@@ -50,6 +63,7 @@ const kino__rule_def kino__rule_communication = {
     .help = "communication that no computation hides",
     .gain = "the part of the steps in which only communication runs; an upper limit",
     .thresholds = thresholds,
+    .nearness = KINO__NEAR_KIND,
     .is_plugins = true,
     .look = look,
 };

@@ -27,7 +27,7 @@ static void cite_longest(const kino__rule_look *l, kino__finding *f)
         kino__finding_cite(f, kino__trace_event_id(l->trace, (uint32_t)top.index[i]));
 }
 
-/* A single step that has most of it, or NULL. */
+/* A single step that has most of it while the others hardly wait, or NULL. */
 static const kino__profile_step *find_stall(const kino__rule_look *l, int64_t waiting)
 {
     const kino__profile *p = l->profile;
@@ -35,6 +35,23 @@ static const kino__profile_step *find_stall(const kino__rule_look *l, int64_t wa
         if (p->steps.items[i].cost[KINO__ROLE_LOADER] > waiting / 2)
             return &p->steps.items[i];
     return NULL;
+}
+
+static void say_advice(const kino__rule_look *l, kino__finding *f)
+{
+    bool has_device = l->program->device != KINO__DEVICE_FAMILY_NONE;
+    bool is_single = l->scan && l->scan->items[KINO__SCAN_SINGLE_LOADER].count;
+    kino__finding_say(l->out, f, KINO__SAY_WHY,
+                      has_device ? "while a batch is loaded and nothing else runs, the device waits"
+                                 : "while a batch is loaded nothing else runs");
+    kino__finding_say(
+        l->out, f, KINO__SAY_DO, "%s%s%s%s",
+        is_single ? "load in the background: DataLoader(num_workers=4, persistent_workers=True"
+                  : "load further ahead: more DataLoader workers, persistent_workers=True, a "
+                    "larger prefetch_factor",
+        has_device ? ", pin_memory=True" : "", is_single ? ")" : "",
+        has_device ? "; make the transforms cheaper or move them to the device"
+                   : "; make the transforms cheaper");
 }
 
 static void say_seen(const kino__rule_look *l, kino__finding *f, int64_t waiting)
@@ -48,7 +65,7 @@ static void say_seen(const kino__rule_look *l, kino__finding *f, int64_t waiting
                        (int)kino__cut(stall->name, 40), stall->name.data,
                        kino__say_time(stall->cost[KINO__ROLE_LOADER]));
     kino__finding_say(
-        l->out, f, KINO__SAY_SEEN, "%s of the step time is in the data loader (%s a step)%s%s",
+        l->out, f, KINO__SAY_SEEN, "%s of the step time is in the data loader (%s per step)%s%s",
         kino__say_share(waiting, facts->step_time), kino__say_time(waiting / facts->step_count),
         where, is_single ? "; it has no worker processes" : "");
 }
@@ -60,14 +77,12 @@ static void look(const kino__rule_look *l)
         return;
     kino__finding *f =
         kino__finding_add(l->out, kino__severity_of(waiting, l->facts->step_time), waiting);
-    kino__finding_say(l->out, f, KINO__SAY_TITLE, "the steps wait for the data loader");
+    kino__finding_say(l->out, f, KINO__SAY_TITLE, "%s for the data loader",
+                      find_stall(l, waiting) ? "one step waits" : "the steps wait");
     say_seen(l, f, waiting);
-    kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "while a batch is loaded and nothing else runs, the device waits");
-    kino__finding_say(l->out, f, KINO__SAY_DO,
-                      "load in the background: DataLoader(num_workers > 0, pin_memory=True, "
-                      "persistent_workers=True), raise prefetch_factor; if workers are on already, "
-                      "make the transforms cheaper or move them to the device");
+    say_advice(l, f);
+    if (l->scan)
+        kino__finding_claim_cover(l->out, f, &l->scan->loading, INT64_MIN, INT64_MAX);
     cite_longest(l, f);
 }
 

@@ -15,7 +15,7 @@ static void look(const kino__rule_look *l)
         l->out, f, KINO__SAY_WHY,
         "it copies the model in every step and shares one interpreter among all devices");
     kino__finding_say(l->out, f, KINO__SAY_DO,
-                      "use DistributedDataParallel, one process a device (torchrun)");
+                      "use DistributedDataParallel, one process per device (torchrun)");
     for (uint32_t row = 0; row < l->trace->event_count; row++) {
         kino_strid name = l->trace->name[row];
         bool is_host = p->type[row] == KINO__EVENT_TYPE_OPERATOR ||

@@ -5,7 +5,7 @@
  * and names the worst one where it speaks.
  *
  * Gain: the exposed time of the worst collective; part of it may be waiting for slower ranks. */
-#include "rule/collectives.h"
+#include "rule/costly_collective.h"
 
 enum { T_SHARE };
 
@@ -16,7 +16,7 @@ static const kino__threshold thresholds[] = {
 
 static void look(const kino__rule_look *l)
 {
-    kino__collective worst;
+    kino__costly_collective worst;
     if (!kino__collective_worst(l->scan, &worst) ||
         !kino__is_above(worst.exposed, l->facts->step_time, l->thresholds[T_SHARE]))
         return;
@@ -28,12 +28,15 @@ static void look(const kino__rule_look *l)
                       kino__collective_say(l, &worst, text, sizeof text),
                       kino__say_share(worst.exposed, l->facts->step_time));
     kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "in this time the device only waits for other ranks");
+                      "in this time the rank only waits for others and for the network");
     kino__finding_say(
-        l->out, f, KINO__SAY_DO,
-        "start it earlier and let computation follow it: async_op=True with wait() as "
-        "late as possible, DDP buckets (bucket_cap_mb), FSDP forward_prefetch and "
-        "backward_prefetch");
+        l->out, f, KINO__SAY_DO, "start it earlier and let computation follow it%s",
+        !kino__program_is_torch(l->program) ? ": non-blocking calls, waited for as late as possible"
+        : l->program->is_training
+            ? ": async_op=True with wait() as late as possible, DDP buckets (bucket_cap_mb), FSDP "
+              "forward_prefetch and backward_prefetch"
+            : ": async_op=True with wait() as late as possible");
+    kino__collective_claim(l, f, &worst);
     for (size_t i = 0; i < worst.top.count; i++)
         kino__finding_cite(f, kino__trace_event_id(l->trace, (uint32_t)worst.top.index[i]));
 }
@@ -44,5 +47,6 @@ const kino__rule_def kino__rule_exposed_collective = {
     .gain = "time of this collective's kernels during which nothing computes",
     .thresholds = thresholds,
     .yields_to = "communication",
+    .nearness = KINO__NEAR_KIND,
     .look = look,
 };

@@ -9,6 +9,7 @@
  * outside of these copies. */
 #include "rule/rule.h"
 #include "store/args.h"
+#include "store/op_inputs.h"
 
 enum { T_SHARE };
 
@@ -19,7 +20,8 @@ static const kino__threshold thresholds[] = {
 
 static bool is_named(const kino__profile *p, uint32_t node, const char *name)
 {
-    return node != KINO__NO_NODE && p->nodes.items[node].name != KINO_NO_STRING &&
+    return node != KINO__NO_NODE &&
+           kino__node_name_id(p, &p->nodes.items[node]) != KINO_NO_STRING &&
            kino__str_is(kino__node_name(p, &p->nodes.items[node]), name);
 }
 
@@ -36,8 +38,9 @@ static bool is_fill(const kino__profile *p, uint32_t node)
 /* The copy from host to device that this aten::copy_ put on the device, or KINO_NO_ROW. */
 static uint32_t upload_of(const kino__profile *p, const kino__node *copy)
 {
-    for (uint32_t i = 0; i < copy->launch_count; i++) {
-        const kino__launch *launch = &p->launches.items[copy->first_launch + i];
+    uint32_t count;
+    const kino__launch *launch = kino__node_launches(p, copy, &count);
+    for (uint32_t i = 0; i < count; i++, launch++) {
         for (uint32_t w = 0; w < launch->work_count; w++) {
             uint32_t row = p->work.items[launch->first_work + w];
             kino_strid name = p->trace->name[row];
@@ -49,21 +52,19 @@ static uint32_t upload_of(const kino__profile *p, const kino__node *copy)
     return KINO_NO_ROW;
 }
 
-/* The first two of ["float", "float", ""] differ; false where types were not recorded. */
+/* The first two inputs differ in type; false where types were not recorded. */
 static bool changes_type(const kino__trace *trace, uint32_t row, kino__text_cursor *cursor)
 {
-    kino_str types = kino__args_find(kino__args_text(trace, row, cursor), KINO__STR("Input type"));
-    kino_str name[2];
-    const char *at = types.data, *end = types.data + types.size;
-    for (int i = 0; i < 2; i++) {
-        const char *open = at < end ? memchr(at, '"', (size_t)(end - at)) : NULL;
-        const char *close = open ? memchr(open + 1, '"', (size_t)(end - open - 1)) : NULL;
-        if (!close)
-            return false;
-        name[i] = (kino_str){open + 1, (size_t)(close - open - 1)};
-        at = close + 1;
+    kino__op_inputs inputs = {0};
+    bool differs = false;
+    if (kino__op_inputs_read(&inputs, kino__args_text(trace, row, cursor))) {
+        const kino__op_input *to = kino__op_inputs_at(&inputs, 0),
+                             *from = kino__op_inputs_at(&inputs, 1);
+        differs = to && from && to->type.size && from->type.size &&
+                  !kino__str_equal(to->type, from->type);
     }
-    return !kino__str_equal(name[0], name[1]);
+    kino__op_inputs_deinit(&inputs);
+    return differs;
 }
 
 /* Row of the upload when the aten::to of this node matches, else KINO_NO_ROW. */
@@ -71,10 +72,10 @@ static uint32_t match(const kino__profile *p, uint32_t to, kino__text_cursor *cu
 {
     if (to == KINO__NO_NODE || to == 0 || p->nodes.items[to].is_dropped)
         return KINO_NO_ROW;
-    uint32_t inner = p->nodes.items[to].last_child;
+    uint32_t inner = kino__node_last_child(p, &p->nodes.items[to]);
     if (!is_named(p, inner, "aten::_to_copy"))
         return KINO_NO_ROW;
-    uint32_t copy = p->nodes.items[inner].last_child;
+    uint32_t copy = kino__node_last_child(p, &p->nodes.items[inner]);
     if (!is_named(p, copy, "aten::copy_"))
         return KINO_NO_ROW;
     uint32_t before = to - 1; /* last leaf of the elder sibling; the parent when there is none */
@@ -93,33 +94,42 @@ static uint32_t match(const kino__profile *p, uint32_t to, kino__text_cursor *cu
     return upload;
 }
 
-static void look(const kino__rule_look *l)
+typedef struct total {
+    kino__intervals calls, copies; /* of aten::to on the host; uploads on the device */
+    uint64_t count;
+    kino__top top;
+} total;
+
+static void find_all(const kino__rule_look *l, total *t)
 {
-    const kino__profile *p = l->profile;
     const kino__scan_items *items = &l->scan->items[KINO__SCAN_TO];
-    int64_t spent = 0, gain = 0;
-    uint64_t count = 0;
-    kino__top top = {0};
     kino__text_cursor cursor;
     kino__text_cursor_init(&cursor, l->trace->text);
     for (size_t i = 0; i < items->count; i++) {
         kino__interval span = kino__scan_interval(l->scan, items->items[i].row);
+        uint32_t node = kino__profile_node_of(l->profile, items->items[i].row);
         uint32_t upload = kino__scan_is_in_step(l->scan, span.start)
-                              ? match(p, p->node_of_row[items->items[i].row], &cursor)
+                              ? match(l->profile, node, &cursor)
                               : KINO_NO_ROW;
         if (upload == KINO_NO_ROW)
             continue;
-        count++;
-        spent += span.end - span.start;
-        gain += kino__cover_within(&l->scan->idle, span.start, span.end) +
-                kino__scan_exposed(l->scan, kino__scan_interval(l->scan, upload));
-        kino__top_add(&top, span.end - span.start, i);
+        t->count++;
+        kino__top_add(&t->top, span.end - span.start, i);
+        if (!kino__scan_add_span(l->scan, span, &t->calls) ||
+            !kino__scan_add_span(l->scan, kino__scan_interval(l->scan, upload), &t->copies))
+            l->out->failed = true;
     }
     kino__text_cursor_deinit(&cursor);
-    if (!kino__is_above(spent, l->facts->step_time, l->thresholds[T_SHARE]))
-        return;
+}
+
+static void speak(const kino__rule_look *l, const total *t, int64_t spent)
+{
+    const kino__scan_items *items = &l->scan->items[KINO__SCAN_TO];
     char line[160];
-    const kino__scan_item *worst = &items->items[top.index[0]];
+    int64_t gain = kino__scan_idle_in(l->scan, &t->calls);
+    for (size_t i = 0; i < t->copies.count; i++)
+        gain += kino__scan_exposed(l->scan, t->copies.items[i]);
+    const kino__scan_item *worst = &items->items[t->top.index[0]];
     kino__scan_line(l->scan, worst, line, sizeof line);
     kino__finding *f =
         kino__finding_add(l->out, kino__severity_of(gain, l->facts->step_time), gain);
@@ -127,18 +137,34 @@ static void look(const kino__rule_look *l)
                       "tensors are filled on the host and then copied to the device");
     kino__finding_say(
         l->out, f, KINO__SAY_SEEN,
-        "%.1f times a step a new tensor is filled on the host and moved with .to(), %s "
-        "a step on the host%s%s",
-        (double)count / (double)l->facts->step_count, kino__say_time(spent / l->facts->step_count),
-        *line ? ", most at " : "", line);
+        "%.1f times per step a new tensor is filled on the host and moved with .to(), %s "
+        "per step on the host%s%s",
+        (double)t->count / (double)l->facts->step_count,
+        kino__say_time(spent / l->facts->step_count), *line ? ", most at " : "", line);
     kino__finding_say(l->out, f, KINO__SAY_WHY,
                       "the copy, and the wait for it, are not needed: the device can fill it");
     kino__finding_say(
         l->out, f, KINO__SAY_DO,
         "create the tensor where it is used: torch.zeros(n, device=device) instead of "
         "torch.zeros(n).to(device); the same for ones, full, rand, randn");
-    for (size_t i = 0; i < top.count; i++)
-        kino__finding_cite(f, kino__trace_event_id(l->trace, items->items[top.index[i]].row));
+    for (size_t i = 0; i < t->calls.count; i++)
+        kino__finding_claim_cover(l->out, f, &l->scan->idle, t->calls.items[i].start,
+                                  t->calls.items[i].end);
+    kino__finding_claim_list(l->out, f, &t->copies);
+    for (size_t i = 0; i < t->top.count; i++)
+        kino__finding_cite(f, kino__trace_event_id(l->trace, items->items[t->top.index[i]].row));
+}
+
+static void look(const kino__rule_look *l)
+{
+    total t = {0};
+    find_all(l, &t);
+    int64_t spent = kino__scan_unite(&t.calls);
+    (void)kino__scan_unite(&t.copies);
+    if (kino__is_above(spent, l->facts->step_time, l->thresholds[T_SHARE]))
+        speak(l, &t, spent);
+    kino__vec_deinit(&t.calls);
+    kino__vec_deinit(&t.copies);
 }
 
 const kino__rule_def kino__rule_extra_copy = {

@@ -19,7 +19,8 @@ static const kino__threshold thresholds[] = {
 };
 
 typedef struct seen {
-    int64_t device;
+    const kino__rule_look *look;
+    kino__intervals work; /* on the device, each moment once */
     uint64_t count;
     kino__top top;
 } seen;
@@ -29,21 +30,13 @@ static void see(void *context, const kino__matmul *product)
     seen *s = context;
     if (!product->is_fp32 || product->is_half)
         return;
-    s->device += product->device;
+    s->look->out->failed |= !kino__scan_add_work(s->look->scan, product->node, &s->work);
     s->count++;
     kino__top_add(&s->top, product->device, product->row);
 }
 
-static void look(const kino__rule_look *l)
+static void speak(const kino__rule_look *l, seen *s, int64_t device, double factor)
 {
-    int64_t major = kino__device_property(l->trace, 0, "computeMajor");
-    if (major == KINO_NO_INT || major < 8)
-        return;
-    seen s = {0};
-    double factor = kino__matmul_each(l->scan, false, see, &s);
-    int64_t device = (int64_t)((double)s.device * factor);
-    if (!kino__is_above(device, l->facts->step_time, l->thresholds[T_SHARE]))
-        return;
     double saved = (double)device * (1 - 1 / l->thresholds[T_SPEEDUP]);
     int64_t gain = kino__scan_device_gain(l->scan, (int64_t)saved, l->facts->step_time);
     kino__finding *f =
@@ -52,9 +45,9 @@ static void look(const kino__rule_look *l)
                       "matrix products run in FP32 without tensor cores");
     kino__finding_say(
         l->out, f, KINO__SAY_SEEN,
-        "%.0f FP32 products a step take %s on the device (%s of the step time) and use "
+        "%.0f FP32 products per step take %s on the device (%s of the step time) and use "
         "no tensor cores",
-        (double)s.count * factor / (double)l->facts->step_count,
+        (double)s->count * factor / (double)l->facts->step_count,
         kino__say_time(device / l->facts->step_count),
         kino__say_share(device, l->facts->step_time));
     kino__finding_say(l->out, f, KINO__SAY_WHY,
@@ -63,8 +56,22 @@ static void look(const kino__rule_look *l)
                       "torch.set_float32_matmul_precision(\"high\"), or "
                       "torch.backends.cuda.matmul.allow_tf32 = True; for more, torch.autocast with "
                       "bfloat16");
-    for (size_t i = 0; i < s.top.count; i++)
-        kino__finding_cite(f, kino__trace_event_id(l->trace, (uint32_t)s.top.index[i]));
+    kino__matmul_claim(l, f);
+    for (size_t i = 0; i < s->top.count; i++)
+        kino__finding_cite(f, kino__trace_event_id(l->trace, (uint32_t)s->top.index[i]));
+}
+
+static void look(const kino__rule_look *l)
+{
+    int64_t major = kino__device_property(l->trace, 0, "computeMajor");
+    if (major == KINO_NO_INT || major < 8 || l->program->device != KINO__DEVICE_FAMILY_CUDA)
+        return;
+    seen s = {.look = l};
+    double factor = kino__matmul_each(l->scan, false, see, &s);
+    int64_t device = (int64_t)((double)kino__scan_unite(&s.work) * factor);
+    if (kino__is_above(device, l->facts->step_time, l->thresholds[T_SHARE]))
+        speak(l, &s, device, factor);
+    kino__vec_deinit(&s.work);
 }
 
 const kino__rule_def kino__rule_fp32_matmul = {
@@ -73,5 +80,7 @@ const kino__rule_def kino__rule_fp32_matmul = {
     .gain = "their kernel time less 1/speedup of it, times the busy part of the device",
     .thresholds = thresholds,
     .yields_to = "mixed-precision",
+    .nearness = KINO__NEAR_KIND,
+    .is_about_kernels = true,
     .look = look,
 };

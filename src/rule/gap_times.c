@@ -19,7 +19,7 @@ static bool sync_ranges(const kino__scan *scan, kino__intervals *out)
 }
 
 static bool select_gaps(const kino__scan *scan, int64_t shortest, int64_t longest,
-                        kino__intervals *out, kino__gaps *gaps)
+                        kino__intervals *out, kino__gap_times *gaps)
 {
     int64_t longest_seen = 0;
     for (size_t i = 0; i < scan->idle.list.count; i++) {
@@ -41,20 +41,36 @@ static bool select_gaps(const kino__scan *scan, int64_t shortest, int64_t longes
     return true;
 }
 
-bool kino__gaps_find(const kino__scan *scan, int64_t shortest, int64_t longest, kino__gaps *out)
+static bool copy_list(const kino__intervals *from, kino__intervals *to)
+{
+    to->count = 0;
+    if (!kino__vec_reserve(to, from->count))
+        return false;
+    for (size_t i = 0; i < from->count; i++)
+        to->items[to->count++] = from->items[i];
+    return true;
+}
+
+bool kino__gaps_find(const kino__scan *scan, int64_t shortest, int64_t longest,
+                     kino__gap_cause from, kino__gap_times *out, kino__intervals *kept)
 {
     const kino__profile *p = scan->profile;
     kino__intervals left = {0}, rest = {0}, sync = {0};
-    *out = (kino__gaps){0};
+    *out = (kino__gap_times){0};
     bool ok = select_gaps(scan, shortest, longest, &left, out) && sync_ranges(scan, &sync);
     const kino__intervals *causes[] = {
         [KINO__GAP_LOADER] = &p->ranges[KINO__ROLE_LOADER],
+        [KINO__GAP_QUEUED] = &scan->queued,
         [KINO__GAP_BLOCKED] = &sync,
         [KINO__GAP_CALLS] = &p->ranges[KINO__ROLE_RUNTIME],
         [KINO__GAP_OPERATORS] = &p->ranges[KINO__ROLE_CPU],
     };
     int64_t before = out->time;
     for (int cause = 0; ok && cause < KINO__GAP_PYTHON; cause++) {
+        if (kept && cause == (int)from && !copy_list(&left, kept)) {
+            ok = false;
+            break;
+        }
         ok = kino__intervals_subtract(&left, causes[cause], &rest);
         kino__intervals swap = left;
         left = rest;
@@ -70,10 +86,12 @@ bool kino__gaps_find(const kino__scan *scan, int64_t shortest, int64_t longest, 
     return ok;
 }
 
-const char *kino__gaps_say(const kino__scan *scan, const kino__gaps *gaps, char *text, size_t size)
+const char *kino__gaps_say(const kino__scan *scan, const kino__gap_times *gaps, char *text,
+                           size_t size)
 {
     const char *const names[] = {
         [KINO__GAP_LOADER] = "in the data loader",
+        [KINO__GAP_QUEUED] = "with work queued already",
         [KINO__GAP_BLOCKED] = "waiting for the device",
         [KINO__GAP_CALLS] = "in driver calls",
         [KINO__GAP_OPERATORS] = "in operators",

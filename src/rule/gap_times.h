@@ -8,6 +8,7 @@
 /* Who was at work; of several the first one counts. */
 typedef enum kino__gap_cause {
     KINO__GAP_LOADER,
+    KINO__GAP_QUEUED,    /* nobody: work was launched, and the device did not start it */
     KINO__GAP_BLOCKED,   /* in a call that waits for the device */
     KINO__GAP_CALLS,     /* in other calls of the runtime or driver: launches, allocations */
     KINO__GAP_OPERATORS, /* in operators and annotations */
@@ -15,17 +16,20 @@ typedef enum kino__gap_cause {
     KINO__GAP_CAUSE_COUNT,
 } kino__gap_cause;
 
-typedef struct kino__gaps {
+typedef struct kino__gap_times {
     uint64_t count;
     int64_t time; /* of all: the sum of the parts */
     int64_t part[KINO__GAP_CAUSE_COUNT];
     kino__interval longest;
-} kino__gaps;
+} kino__gap_times;
 
-/* Gaps of at least `shortest` and less than `longest` ns; false when memory is out. */
-bool kino__gaps_find(const kino__scan *scan, int64_t shortest, int64_t longest, kino__gaps *out);
+/* Gaps of at least `shortest` and less than `longest` ns; false when memory is out. `kept`, or
+ * NULL: emptied, then filled with what of them is left without the causes before `from`. */
+bool kino__gaps_find(const kino__scan *scan, int64_t shortest, int64_t longest,
+                     kino__gap_cause from, kino__gap_times *out, kino__intervals *kept);
 
 /* "62 % operators, 30 % data loader": the parts from 5 % on. */
-const char *kino__gaps_say(const kino__scan *scan, const kino__gaps *gaps, char *text, size_t size);
+const char *kino__gaps_say(const kino__scan *scan, const kino__gap_times *gaps, char *text,
+                           size_t size);
 
 #endif

@@ -33,28 +33,31 @@ static void look(const kino__rule_look *l)
     }
     if (count == 0)
         return;
-    /* What the device would gain at most: its idle time within the steps. */
-    int64_t idle = (int64_t)((double)l->facts->step_time * (1 - lowest));
-    int64_t waiting = l->facts->role[KINO__ROLE_LOADER] + l->facts->role[KINO__ROLE_COMMUNICATION];
-    int64_t gain = idle > waiting ? (idle - waiting) / 2 : 0;
+    kino__gap_times gaps = {0};
+    kino__intervals kept = {0};
+    if (l->scan && !kino__gaps_find(l->scan, 1, INT64_MAX, KINO__GAP_BLOCKED, &gaps, &kept))
+        l->out->failed = true;
+    int64_t idle = l->scan ? kino__intervals_total(kept.items, kept.count)
+                           : (int64_t)((double)l->facts->step_time * (1 - lowest));
+    int64_t gain = idle > 0 ? idle / 2 : 0;
     kino__finding *f =
         kino__finding_add(l->out, kino__severity_of(gain, l->facts->step_time), gain);
     kino__finding_say(l->out, f, KINO__SAY_TITLE, "the device is idle for much of the step");
     char causes[160] = "";
-    kino__gaps gaps = {0};
-    if (l->scan && !kino__gaps_find(l->scan, 1, INT64_MAX, &gaps))
-        l->out->failed = true;
     if (l->scan)
         kino__gaps_say(l->scan, &gaps, causes, sizeof causes);
-    kino__finding_say(l->out, f, KINO__SAY_SEEN, "GPU %s: kernels run %.1f %% of the time%s%s",
-                      list, 100 * lowest,
+    kino__finding_say(l->out, f, KINO__SAY_SEEN, "%s %s: %s %.1f %% of the time%s%s",
+                      count > 1 ? "devices" : "device", list,
+                      count > 1 ? "the least busy runs kernels" : "kernels run", 100 * lowest,
                       *causes ? "; while the device is idle the host spends " : "", causes);
     kino__finding_say(l->out, f, KINO__SAY_WHY,
                       "the host does not feed it fast enough, or each piece of work is small");
     kino__finding_say(l->out, f, KINO__SAY_DO,
-                      "give it more work at once (larger batch), launch less (torch.compile, CUDA "
-                      "graphs, fused optimizer), and take out of the step what the host does "
-                      "meanwhile");
+                      "%s; take out of the step what the host does meanwhile",
+                      kino__advise_launches(l->program));
+    if (l->scan)
+        kino__finding_claim_list(l->out, f, &kept);
+    kino__vec_deinit(&kept);
     if (l->facts->first_step_row != KINO_NO_INT)
         kino__finding_cite(f, l->facts->first_step_row);
 }
@@ -62,8 +65,9 @@ static void look(const kino__rule_look *l)
 const kino__rule_def kino__rule_gpu_utilization = {
     .name = "gpu-utilization",
     .help = "a device runs kernels for less than half of the steps",
-    .gain = "half of its idle time without data loading and exposed communication",
+    .gain = "half of the idle time that no other rule explains",
     .thresholds = thresholds,
+    .nearness = KINO__NEAR_SYMPTOM,
     .is_plugins = true,
     .look = look,
 };

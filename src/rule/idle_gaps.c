@@ -1,14 +1,14 @@
 /* idle_gaps.c - long gaps in which the device does nothing, and what the host did meanwhile.
  *
  * Gaps from a certain length on, inside the steps. Time of the data loader does not count: data-
- * loading speaks of it. Where the device is idle for most of the time, gpu-utilization says the
- * same.
+ * loading speaks of it; nor does time in which the next work was launched already.
  *
  * Gain: the time of these gaps without the data loader's. It is an upper limit: what the host does
  * there has to be done at another time. */
 #include <stdio.h>
 
 #include "rule/gap_times.h"
+#include "rule/kernel_kinds.h"
 
 enum { T_SHARE, T_GAP };
 
@@ -18,46 +18,107 @@ static const kino__threshold thresholds[] = {
     {0},
 };
 
-static void look(const kino__rule_look *l)
+/* The call that the host is in most while the device is idle, by idle time; KINO_NO_STRING: none.
+ */
+static kino_strid worst_call(const kino__rule_look *l)
 {
-    kino__gaps gaps;
-    if (!l->profile->has_kernel)
-        return;
-    if (!kino__gaps_find(l->scan, (int64_t)(1000 * l->thresholds[T_GAP]), INT64_MAX, &gaps)) {
-        l->out->failed = true;
-        return;
+    kino__shares shares = {0};
+    for (uint32_t row = 0; row < l->trace->event_count; row++) {
+        if (l->profile->type[row] != KINO__EVENT_TYPE_RUNTIME || l->trace->dur[row] <= 0)
+            continue;
+        kino__interval call = kino__scan_interval(l->scan, row);
+        kino__shares_add(&shares, l->trace->name[row],
+                         kino__cover_within(&l->scan->idle, call.start, call.end));
     }
-    int64_t time = gaps.time - gaps.part[KINO__GAP_LOADER];
-    if (!kino__is_above(time, l->facts->step_time, l->thresholds[T_SHARE]))
-        return;
+    size_t best = 0;
+    for (size_t i = 1; i < shares.count; i++)
+        best = shares.items[i].time > shares.items[best].time ? i : best;
+    return shares.count ? shares.items[best].name : KINO_NO_STRING;
+}
+
+/* By what the host does most in the gaps. */
+static const char *advice(const kino__rule_look *l, const kino__gap_times *gaps, kino_strid call)
+{
+    int64_t launching = gaps->part[KINO__GAP_CALLS] + gaps->part[KINO__GAP_OPERATORS];
+    int64_t blocked = gaps->part[KINO__GAP_BLOCKED], rest = gaps->part[KINO__GAP_PYTHON];
+    bool is_copy = call != KINO_NO_STRING &&
+                   kino__str_contains(kino__trace_string(l->trace, call), KINO__STR("Memcpy"));
+    if (is_copy && gaps->part[KINO__GAP_CALLS] > gaps->time / 2)
+        blocked += gaps->part[KINO__GAP_CALLS]; /* a copy of pageable memory waits for its stream */
+    launching -= blocked > gaps->part[KINO__GAP_BLOCKED] ? gaps->part[KINO__GAP_CALLS] : 0;
+    if (blocked > launching && blocked > rest)
+        return kino__advise_waits(l->program);
+    if (launching > rest)
+        return kino__advise_launches(l->program);
+    return "move what the host does there out of the step or into another thread (logging, "
+           "metrics, checkpoints, preparing batches), and avoid waiting for results";
+}
+
+/* Without the loader's part, which another rule is about, and that in which work was queued. */
+static int64_t made_by_host(const kino__gap_times *gaps)
+{
+    return gaps->time - gaps->part[KINO__GAP_LOADER] - gaps->part[KINO__GAP_QUEUED];
+}
+
+static void speak(const kino__rule_look *l, const kino__gap_times *gaps,
+                  const kino__intervals *kept)
+{
+    int64_t time = made_by_host(gaps);
+    kino__interval longest = {0, 0};
+    for (size_t i = 0; i < kept->count; i++)
+        if (kept->items[i].end - kept->items[i].start > longest.end - longest.start)
+            longest = kept->items[i];
     char causes[160], line[160], where[300] = "";
-    kino__gaps_say(l->scan, &gaps, causes, sizeof causes);
-    kino__scan_item at = kino__scan_host_at(
-        l->scan, gaps.longest.start + (gaps.longest.end - gaps.longest.start) / 2);
+    kino__gap_times without = *gaps;
+    without.time = time;
+    without.part[KINO__GAP_LOADER] = without.part[KINO__GAP_QUEUED] = 0;
+    kino__gaps_say(l->scan, &without, causes, sizeof causes);
+    kino__scan_item at =
+        kino__scan_host_at(l->scan, longest.start + (longest.end - longest.start) / 2);
     kino__scan_line(l->scan, &at, line, sizeof line);
     if (at.op != KINO_NO_ROW || *line)
         (void)snprintf(where, sizeof where, ", with the host in %.100s%s%s",
                        at.op == KINO_NO_ROW ? "Python" : kino__say_name(l->trace, at.op),
                        *line ? " at " : "", line);
+    kino_strid call = gaps->part[KINO__GAP_CALLS] > gaps->time / 4 ? worst_call(l) : KINO_NO_STRING;
+    char name[80] = "";
+    if (call != KINO_NO_STRING) {
+        kino_str text = kino__trace_string(l->trace, call);
+        (void)snprintf(name, sizeof name, "%.*s", (int)kino__cut(text, sizeof name - 1), text.data);
+    }
     kino__finding *f =
         kino__finding_add(l->out, kino__severity_of(time, l->facts->step_time), time);
+    kino__finding_claim_list(l->out, f, kept);
     kino__finding_say(l->out, f, KINO__SAY_TITLE, "the device waits in long gaps");
-    kino__finding_say(l->out, f, KINO__SAY_SEEN,
-                      "%.1f gaps a step of %s on average, %s of the step time; meanwhile the host "
-                      "spends %s. The longest is %s%s",
-                      (double)gaps.count / (double)l->facts->step_count,
-                      kino__say_time(gaps.time / (int64_t)gaps.count),
-                      kino__say_share(gaps.time, l->facts->step_time), causes,
-                      kino__say_time(gaps.longest.end - gaps.longest.start), where);
-    kino__finding_say(l->out, f, KINO__SAY_WHY, "nothing is queued for the device in this time");
     kino__finding_say(
-        l->out, f, KINO__SAY_DO,
-        "move what the host does there out of the step or into another thread (logging, "
-        "metrics, checkpoints, preparing batches), and avoid waiting for results");
+        l->out, f, KINO__SAY_SEEN,
+        "%.1f gaps per step of %s on average, %s of the step time%s; meanwhile the "
+        "host spends %s%s%s. The longest is %s%s",
+        (double)kept->count / (double)l->facts->step_count,
+        kino__say_time(time / (int64_t)kept->count), kino__say_share(time, l->facts->step_time),
+        gaps->part[KINO__GAP_LOADER] ? " without data loading" : "", causes,
+        call == KINO_NO_STRING ? "" : ", most of the calls' part in ",
+        call == KINO_NO_STRING ? "" : name, kino__say_time(longest.end - longest.start), where);
+    kino__finding_say(l->out, f, KINO__SAY_WHY, "nothing is queued for the device in this time");
+    kino__finding_say(l->out, f, KINO__SAY_DO, "%s", advice(l, gaps, call));
     if (at.row != KINO_NO_ROW)
         kino__finding_cite(f, kino__trace_event_id(l->trace, at.row));
     if (at.frame != KINO_NO_ROW)
         kino__finding_cite(f, kino__trace_event_id(l->trace, at.frame));
+}
+
+static void look(const kino__rule_look *l)
+{
+    kino__gap_times gaps;
+    kino__intervals kept = {0};
+    if (!l->profile->has_kernel)
+        return;
+    if (!kino__gaps_find(l->scan, (int64_t)(1000 * l->thresholds[T_GAP]), INT64_MAX,
+                         KINO__GAP_BLOCKED, &gaps, &kept))
+        l->out->failed = true;
+    else if (kino__is_above(made_by_host(&gaps), l->facts->step_time, l->thresholds[T_SHARE]))
+        speak(l, &gaps, &kept);
+    kino__vec_deinit(&kept);
 }
 
 const kino__rule_def kino__rule_idle_gaps = {
@@ -65,6 +126,6 @@ const kino__rule_def kino__rule_idle_gaps = {
     .help = "the device has nothing to do for long stretches of the step",
     .gain = "the long gaps without data loading; an upper limit",
     .thresholds = thresholds,
-    .yields_to = "gpu-utilization",
+    .nearness = KINO__NEAR_KIND,
     .look = look,
 };

@@ -20,41 +20,57 @@ static const kino__threshold thresholds[] = {
 };
 
 typedef struct total {
-    int64_t few, few_lost, low;
+    kino__intervals few, low; /* their kernels, united */
+    double lost;              /* of the time of those with few blocks: the idle part */
     kino__top few_top, low_top;
 } total;
+
+static void add_kernel(const kino__rule_look *l, kino__intervals *list, kino__interval span)
+{
+    if (!kino__scan_add_span(l->scan, span, list))
+        l->out->failed = true;
+}
+
+static int64_t time_of(const kino__intervals *list)
+{
+    return kino__intervals_total(list->items, list->count);
+}
 
 static total add_kernels(const kino__rule_look *l)
 {
     const kino__profile *p = l->profile;
     total t = {0};
-    if (p->steps.count == 0)
-        return t;
-    int64_t from = p->steps.items[0].start, to = p->steps.items[p->steps.count - 1].end;
+    double few = 0, lost = 0;
     for (size_t i = 0; i < p->kernels.count; i++) {
         const kino__kernel_info *k = &p->kernels.items[i];
         kino__interval span = kino__scan_interval(l->scan, k->row);
-        if (k->is_communication || span.start < from || span.end > to)
+        int64_t time = kino__scan_in_steps(l->scan, span);
+        if (k->is_communication || time == 0)
             continue;
-        int64_t time = span.end - span.start;
         kino_strid name = l->trace->name[k->row];
         bool is_tensor = name != KINO_NO_STRING && p->name_flags[name] & KINO__NAME_TENSOR_CORES;
-        if (k->blocks_per_sm > 0 && k->blocks_per_sm < 1) {
-            t.few += time;
-            t.few_lost += (int64_t)((double)time * (1 - k->blocks_per_sm));
+        const kino__kernel_shape *shape = kino__profile_shape(p, k);
+        if (shape->blocks_per_sm > 0 && shape->blocks_per_sm < 1) {
+            few += (double)time;
+            lost += (double)time * (1 - shape->blocks_per_sm);
+            add_kernel(l, &t.few, span);
             kino__top_add(&t.few_top, time, k->row);
-        } else if (!isnan(k->occupancy) && k->occupancy >= 0 && !is_tensor &&
-                   k->occupancy < l->thresholds[T_OCCUPANCY]) {
-            t.low += time;
+        } else if (!isnan(shape->occupancy) && shape->occupancy >= 0 && !is_tensor &&
+                   shape->occupancy < l->thresholds[T_OCCUPANCY]) {
+            add_kernel(l, &t.low, span);
             kino__top_add(&t.low_top, time, k->row);
         }
     }
+    (void)kino__scan_unite(&t.few);
+    (void)kino__scan_unite(&t.low);
+    t.lost = few > 0 ? lost / few : 0;
     return t;
 }
 
 static void say_few(const kino__rule_look *l, const total *t)
 {
-    int64_t gain = kino__scan_device_gain(l->scan, t->few_lost, l->facts->step_time);
+    int64_t lost = (int64_t)((double)time_of(&t->few) * t->lost);
+    int64_t gain = kino__scan_device_gain(l->scan, lost, l->facts->step_time);
     kino__finding *f =
         kino__finding_add(l->out, kino__severity_of(gain, l->facts->step_time), gain);
     kino__finding_say(l->out, f, KINO__SAY_TITLE,
@@ -62,14 +78,16 @@ static void say_few(const kino__rule_look *l, const total *t)
     kino__finding_say(l->out, f, KINO__SAY_SEEN,
                       "kernels with less than one block per multiprocessor run for %s of the step "
                       "time; the longest is %s",
-                      kino__say_share(t->few, l->facts->step_time),
+                      kino__say_share(time_of(&t->few), l->facts->step_time),
                       kino__say_name(l->trace, (uint32_t)t->few_top.index[0]));
     kino__finding_say(l->out, f, KINO__SAY_WHY,
                       "multiprocessors without a block do nothing while such a kernel runs");
-    kino__finding_say(
-        l->out, f, KINO__SAY_DO,
-        "give each kernel more work (larger batch, longer sequences at once, fewer and "
-        "larger tensors), or run independent work on other streams");
+    kino__finding_say(l->out, f, KINO__SAY_DO,
+                      "give each kernel more work%s, or run independent work on other streams",
+                      l->program->framework == KINO__FRAMEWORK_NONE
+                          ? " (larger grids)"
+                          : " (larger batch, longer sequences at once, fewer and larger tensors)");
+    kino__finding_claim_list(l->out, f, &t->few);
     for (size_t i = 0; i < t->few_top.count; i++)
         kino__finding_cite(f, kino__trace_event_id(l->trace, (uint32_t)t->few_top.index[i]));
 }
@@ -82,14 +100,18 @@ static void say_low(const kino__rule_look *l, const total *t)
         l->out, f, KINO__SAY_SEEN,
         "kernels with an estimated occupancy below %.0f %% and without tensor cores run "
         "for %s of the step time; the longest is %s",
-        l->thresholds[T_OCCUPANCY], kino__say_share(t->low, l->facts->step_time),
+        l->thresholds[T_OCCUPANCY], kino__say_share(time_of(&t->low), l->facts->step_time),
         kino__say_name(l->trace, (uint32_t)t->low_top.index[0]));
     kino__finding_say(l->out, f, KINO__SAY_WHY,
                       "with few warps at hand a multiprocessor cannot hide the latency of memory");
     kino__finding_say(
         l->out, f, KINO__SAY_DO,
         "for kernels of your own use fewer registers or less shared memory, or larger "
-        "grids; for others larger tensors, or torch.compile, which may pick a better one");
+        "grids%s",
+        kino__program_is_torch(l->program)
+            ? "; for others larger tensors, or torch.compile, which may pick a better "
+              "one"
+            : "");
     for (size_t i = 0; i < t->low_top.count; i++)
         kino__finding_cite(f, kino__trace_event_id(l->trace, (uint32_t)t->low_top.index[i]));
 }
@@ -97,10 +119,12 @@ static void say_low(const kino__rule_look *l, const total *t)
 static void look(const kino__rule_look *l)
 {
     total t = add_kernels(l);
-    if (kino__is_above(t.few, l->facts->step_time, l->thresholds[T_SHARE]))
+    if (kino__is_above(time_of(&t.few), l->facts->step_time, l->thresholds[T_SHARE]))
         say_few(l, &t);
-    if (kino__is_above(t.low, l->facts->step_time, l->thresholds[T_SHARE]))
+    if (kino__is_above(time_of(&t.low), l->facts->step_time, l->thresholds[T_SHARE]))
         say_low(l, &t);
+    kino__vec_deinit(&t.few);
+    kino__vec_deinit(&t.low);
 }
 
 const kino__rule_def kino__rule_low_occupancy = {
@@ -109,5 +133,7 @@ const kino__rule_def kino__rule_low_occupancy = {
     .gain = "time of kernels with few blocks times the idle part of the multiprocessors, times the "
             "busy part of the device; unknown for low occupancy",
     .thresholds = thresholds,
+    .nearness = KINO__NEAR_KIND,
+    .is_about_kernels = true,
     .look = look,
 };

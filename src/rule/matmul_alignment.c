@@ -17,7 +17,8 @@ static const kino__threshold thresholds[] = {
 };
 
 typedef struct seen {
-    int64_t device, missed;
+    const kino__rule_look *look;
+    kino__intervals work, missed; /* on the device, each moment once; without tensor cores */
     uint64_t count;
     kino__top top;
     char dims[80]; /* of the longest */
@@ -28,35 +29,33 @@ static void see(void *context, const kino__matmul *product)
     seen *s = context;
     if (!product->is_half || product->is_aligned)
         return;
-    s->device += product->device;
-    s->missed += product->tensor > 0 ? 0 : product->device;
+    bool ok =
+        kino__scan_add_work(s->look->scan, product->node, &s->work) &&
+        (product->tensor > 0 || kino__scan_add_work(s->look->scan, product->node, &s->missed));
+    s->look->out->failed |= !ok;
     s->count++;
     kino__top_add(&s->top, product->device, product->row);
     if (s->top.index[0] == product->row)
         memcpy(s->dims, product->dims, sizeof s->dims);
 }
 
-static void look(const kino__rule_look *l)
+static void speak(const kino__rule_look *l, seen *s, int64_t device, double factor)
 {
-    seen s = {0};
-    double factor = kino__matmul_each(l->scan, true, see, &s);
-    int64_t device = (int64_t)((double)s.device * factor);
-    if (!kino__is_above(device, l->facts->step_time, l->thresholds[T_SHARE]))
-        return;
-    double saved = (double)s.missed * factor * (1 - 1 / l->thresholds[T_SPEEDUP]);
-    int64_t gain = s.missed ? kino__scan_device_gain(l->scan, (int64_t)saved, l->facts->step_time)
-                            : KINO_NO_INT;
+    int64_t missed = kino__scan_unite(&s->missed);
+    double saved = (double)missed * factor * (1 - 1 / l->thresholds[T_SPEEDUP]);
+    int64_t gain =
+        missed ? kino__scan_device_gain(l->scan, (int64_t)saved, l->facts->step_time) : KINO_NO_INT;
     kino__finding *f =
         kino__finding_add(l->out, kino__severity_of(gain, l->facts->step_time), gain);
     kino__finding_say(l->out, f, KINO__SAY_TITLE,
                       "half-precision matrix products have sizes that are no multiples of 8");
     kino__finding_say(
         l->out, f, KINO__SAY_SEEN,
-        "%.1f products a step, %s on the device (%s of the step time); the longest has "
+        "%.1f products per step, %s on the device (%s of the step time); the longest has "
         "inputs of %s",
-        (double)s.count * factor / (double)l->facts->step_count,
+        (double)s->count * factor / (double)l->facts->step_count,
         kino__say_time(device / l->facts->step_count), kino__say_share(device, l->facts->step_time),
-        s.dims);
+        s->dims);
     kino__finding_say(
         l->out, f, KINO__SAY_WHY,
         "tensor cores work on blocks: other sizes are padded, read unaligned, or fall "
@@ -65,8 +64,21 @@ static void look(const kino__rule_look *l)
         l->out, f, KINO__SAY_DO,
         "make layer sizes, vocabulary and batch multiples of 8 (better 64): pad them, "
         "such as a vocabulary of 30522 to 30528");
-    for (size_t i = 0; i < s.top.count; i++)
-        kino__finding_cite(f, kino__trace_event_id(l->trace, (uint32_t)s.top.index[i]));
+    if (gain != KINO_NO_INT)
+        kino__matmul_claim(l, f);
+    for (size_t i = 0; i < s->top.count; i++)
+        kino__finding_cite(f, kino__trace_event_id(l->trace, (uint32_t)s->top.index[i]));
+}
+
+static void look(const kino__rule_look *l)
+{
+    seen s = {.look = l};
+    double factor = kino__matmul_each(l->scan, true, see, &s);
+    int64_t device = (int64_t)((double)kino__scan_unite(&s.work) * factor);
+    if (kino__is_above(device, l->facts->step_time, l->thresholds[T_SHARE]))
+        speak(l, &s, device, factor);
+    kino__vec_deinit(&s.work);
+    kino__vec_deinit(&s.missed);
 }
 
 const kino__rule_def kino__rule_matmul_alignment = {
@@ -75,5 +87,6 @@ const kino__rule_def kino__rule_matmul_alignment = {
     .gain = "kernel time of those without tensor cores less 1/speedup of it, times the busy part "
             "of the device; unknown where all use them",
     .thresholds = thresholds,
+    .is_about_kernels = true,
     .look = look,
 };

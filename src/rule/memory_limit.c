@@ -126,9 +126,12 @@ static void look(const kino__rule_look *l)
                       kino__say_bytes(limit), (long long)p.device);
     kino__finding_say(l->out, f, KINO__SAY_WHY,
                       "the allocator starts to free and retry, and the batch cannot grow");
-    kino__finding_say(l->out, f, KINO__SAY_DO,
-                      "activation checkpointing, mixed precision, a smaller batch with gradient "
-                      "accumulation, or sharding of optimizer state (ZeRO, FSDP)");
+    kino__finding_say(l->out, f, KINO__SAY_DO, "%s",
+                      l->program->is_training
+                          ? "activation checkpointing, mixed precision, a smaller batch with "
+                            "gradient accumulation, or sharding of optimizer state (ZeRO, FSDP)"
+                          : "a smaller batch, lower precision or quantized weights, or more "
+                            "devices that share the model");
     kino__finding_cite(f, kino__trace_event_id(l->trace, p.row));
 }
 

@@ -38,8 +38,8 @@ static void look(const kino__rule_look *l)
 {
     const kino__profile *p = l->profile;
     recorded r = find_recorded(l);
-    if (!r.has_operators)
-        return;
+    if (!r.has_operators || !kino__program_is_torch(l->program))
+        return; /* nothing that torch.profiler could add */
     const struct {
         bool is_there;
         const char *what, *option;
@@ -66,7 +66,7 @@ static void look(const kino__rule_look *l)
         kino__finding_say(l->out, f, KINO__SAY_SEEN, "not recorded: %.*s", KINO__STR_ARG(missing));
         kino__finding_say(
             l->out, f, KINO__SAY_WHY,
-            "without them some rules stay silent, and lines of the program are not known");
+            "without it some rules stay silent, and lines of the program are not known");
         kino__finding_say(l->out, f, KINO__SAY_DO,
                           "record a few steps more with torch.profiler.profile: %.*s",
                           KINO__STR_ARG(how));

@@ -20,6 +20,8 @@ static void look(const kino__rule_look *l)
     if (major == KINO_NO_INT || major < 7 || !p->has_kernel || p->tensor_used_ratio != 0 ||
         !(p->tensor_eligible_ratio > 0))
         return;
+    if (!l->is_compat && l->program->device != KINO__DEVICE_FAMILY_CUDA)
+        return; /* which kernels use matrix units of others is not known */
     double kernels = (double)l->facts->role[KINO__ROLE_KERNEL];
     int64_t gain =
         (int64_t)(kernels * p->tensor_eligible_ratio * (1 - 1 / l->thresholds[T_SPEEDUP]));
@@ -34,9 +36,18 @@ static void look(const kino__rule_look *l)
                       100 * p->tensor_eligible_ratio);
     kino__finding_say(l->out, f, KINO__SAY_WHY,
                       "matrix products and convolutions run several times faster on tensor cores");
-    kino__finding_say(l->out, f, KINO__SAY_DO,
-                      "torch.autocast with bfloat16 or float16 (and GradScaler for float16), or "
-                      "torch.set_float32_matmul_precision(\"high\") for TF32");
+    kino__finding_say(l->out, f, KINO__SAY_DO, "torch.autocast with %s%s",
+                      major < 8                 ? "float16"
+                      : l->program->is_training ? "bfloat16, or float16 with GradScaler"
+                                                : "bfloat16 or float16",
+                      major >= 8 ? ", or torch.set_float32_matmul_precision(\"high\") for TF32"
+                      : l->program->is_training ? " and GradScaler"
+                                                : "");
+    for (size_t i = 0; l->scan && i < p->kernels.count; i++) {
+        uint32_t node = p->kernels.items[i].node;
+        if (node != KINO__NO_NODE && p->nodes.items[node].is_eligible)
+            kino__scan_claim_row(l, f, p->kernels.items[i].row);
+    }
     for (size_t i = 0, cited = 0; i < p->kernels.count && cited < 3; i++) {
         const kino__kernel_info *k = &p->kernels.items[i];
         if (k->node == KINO__NO_NODE || !p->nodes.items[k->node].is_eligible)
@@ -52,6 +63,8 @@ const kino__rule_def kino__rule_mixed_precision = {
     .gain = "kernel time of eligible operators less 1/speedup of it, times the busy part of the "
             "device",
     .thresholds = thresholds,
+    .nearness = KINO__NEAR_KIND,
     .is_plugins = true,
+    .is_about_kernels = true,
     .look = look,
 };

@@ -9,10 +9,19 @@ static const kino__threshold thresholds[] = {
     {0},
 };
 
+/* Traces do not always have the host's calls; the plugin knows only these. */
+static bool has_device_collectives(const kino__profile *p)
+{
+    for (size_t i = 0; i < p->kernels.count; i++)
+        if (p->kernels.items[i].is_communication)
+            return true;
+    return false;
+}
+
 static void look(const kino__rule_look *l)
 {
     const kino__profile *p = l->profile;
-    if (!p->uses_ddp || p->saw_nccl)
+    if (!p->uses_ddp || p->saw_nccl || (!l->is_compat && has_device_collectives(p)))
         return;
     for (int64_t device = 0;; device++) {
         int64_t major = kino__device_property(l->trace, device, "computeMajor");

@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/verdict/verdict.h"
 #include "base/compare.h"
 #include "base/error.h"
 #include "rule/rule.h"
+#include "rule/settle.h"
 #include "rule/thresholds.h"
 
 enum { THRESHOLDS_MAX = 8 };
@@ -18,14 +20,17 @@ enum { THRESHOLDS_MAX = 8 };
 typedef struct partial {
     kino__findings findings;
     KINO__VEC(kino__rank_facts) ranks;
+    kino__verdict_facts verdict;
 } partial;
 
 static void deinit(void *value)
 {
     partial *p = value;
     kino__vec_deinit(&p->findings.items);
+    kino__vec_deinit(&p->findings.claims);
     kino__arena_deinit(&p->findings.arena);
     kino__vec_deinit(&p->ranks);
+    kino__verdict_facts_deinit(&p->verdict);
 }
 
 enum { P_SET };
@@ -71,7 +76,8 @@ static kino__rank_facts facts_of(const kino__profile *p)
     return f;
 }
 
-/* Takes back what a rule said where the one it yields to speaks as well. */
+/* Takes back what a rule said where the one it yields to speaks as well: on the same rank, then on
+ * any. */
 static void apply_yields(kino__findings *findings)
 {
     size_t kept = 0;
@@ -101,8 +107,11 @@ static kino_status look_at(const kino__analysis *a, kino__rule_look *look, kino_
         look->thresholds = thresholds;
         rule->look(look);
     }
-    if (!look->is_compat)
+    if (!look->is_compat) {
+        if (!kino__findings_settle(look->out))
+            return kino__fail_nomem(err);
         apply_yields(look->out);
+    }
     return look->out->failed ? kino__fail_nomem(err) : KINO_OK;
 }
 
@@ -114,14 +123,17 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     const kino__profile *profile = kino__profile_of(trace, is_compat, a->pool);
     kino__rank_facts *facts = profile ? kino__vec_add(&p->ranks) : NULL;
     kino__scan scan = {0};
-    if (!facts)
+    if (!facts || !kino__verdict_add(&p->verdict, profile))
         return kino__fail_nomem(err);
     *facts = facts_of(profile);
     kino__arena_init(&p->findings.arena, NULL);
     p->findings.rank = trace->rank;
+    p->findings.trace = trace->index;
     p->findings.step_time = facts->step_time;
+    const kino__program_kind program = kino__program_of(profile);
     kino__rule_look look = {.profile = profile,
                             .trace = trace,
+                            .program = &program,
                             .facts = facts,
                             .scan = is_compat ? NULL : &scan,
                             .pool = a->pool,
@@ -138,7 +150,8 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
     (void)a;
     partial *p = into, *more = from;
     if (!kino__vec_reserve(&p->findings.items, more->findings.items.count) ||
-        !kino__vec_reserve(&p->ranks, more->ranks.count))
+        !kino__vec_reserve(&p->ranks, more->ranks.count) ||
+        !kino__verdict_merge(&p->verdict, &more->verdict))
         return kino__fail_nomem(err);
     for (size_t i = 0; i < more->findings.items.count; i++) {
         kino__finding f = more->findings.items.items[i];
@@ -159,10 +172,12 @@ static void pack_finding(kino__pack *pack, kino__finding *f)
     kino__pack_u32(pack, &f->rule);
     kino__pack_u32(pack, &f->severity);
     kino__pack_int(pack, &f->rank);
+    kino__pack_int(pack, &f->trace);
     kino__pack_int(pack, &f->gain);
     kino__pack_int(pack, &f->step_time);
     for (int i = 0; i < KINO__SAY_COUNT; i++)
         kino__pack_str(pack, &f->say[i]);
+    kino__pack_u32(pack, &f->is_rest);
     kino__pack_u32(pack, &f->evidence_count);
     if (f->evidence_count > KINO__EVIDENCE_MAX || f->severity > KINO__SEVERITY_INFO ||
         !kino__rule_at(f->rule)) {
@@ -194,6 +209,7 @@ static void pack(kino__pack *pack, void *value)
     partial *p = value;
     KINO__PACK_VEC(pack, &p->findings.items, pack_finding);
     KINO__PACK_VEC(pack, &p->ranks, pack_facts);
+    kino__verdict_pack(pack, &p->verdict);
 }
 
 /* -- all ranks */
@@ -206,13 +222,22 @@ static double gain_percent(const kino__finding *f)
     return percent < 0 ? 0 : percent > 100 ? 100 : percent;
 }
 
-/* What brings most comes first; then what is more severe; then in the order of the rules. */
+/* What is left of a symptom, once its causes are listed. */
+static bool is_rest_of_symptom(const kino__finding *f)
+{
+    return f->is_rest && kino__rule_at(f->rule)->nearness == KINO__NEAR_SYMPTOM;
+}
+
+/* Causes before symptoms; what brings most comes first; then what is more severe; then in the order
+ * of the rules. */
 static int compare_findings(const void *a, const void *b)
 {
     const kino__finding *x = a, *y = b;
     bool x_info = x->severity == KINO__SEVERITY_INFO, y_info = y->severity == KINO__SEVERITY_INFO;
     if (x_info != y_info)
         return x_info ? 1 : -1;
+    if (is_rest_of_symptom(x) != is_rest_of_symptom(y))
+        return is_rest_of_symptom(x) ? 1 : -1;
     double gain_x = gain_percent(x), gain_y = gain_percent(y);
     gain_x = isnan(gain_x) ? -1 : gain_x;
     gain_y = isnan(gain_y) ? -1 : gain_y;
@@ -281,7 +306,7 @@ static void add_lists(kino__table *table, const kino__findings *all, size_t firs
 static void compare_ranks(const kino__analysis *a, partial *p)
 {
     const kino__rule_def *rule;
-    p->findings.rank = KINO_NO_INT;
+    p->findings.rank = p->findings.trace = KINO_NO_INT;
     for (size_t i = 0; (rule = kino__rule_at(i)); i++) {
         double thresholds[THRESHOLDS_MAX] = {0};
         if (!rule->compare || p->ranks.count < 2)
@@ -292,8 +317,62 @@ static void compare_ranks(const kino__analysis *a, partial *p)
         for (size_t r = 0; r < p->ranks.count; r++)
             if (p->ranks.items[r].step_time > p->findings.step_time)
                 p->findings.step_time = p->ranks.items[r].step_time;
-        rule->compare(
-            &(kino__rule_compare){p->ranks.items, p->ranks.count, thresholds, &p->findings});
+        rule->compare(&(kino__rule_compare){p->ranks.items, p->ranks.count, &p->verdict, thresholds,
+                                            &p->findings});
+    }
+}
+
+/* A slow rank is a defect, and communication waits for it: it comes first, unless something brings
+ * twice as much by which all ranks lose time too. What kernels could be is no loss but a choice. */
+static void put_cause_first(kino__findings *findings)
+{
+    kino__finding *items = findings->items.items;
+    size_t slow = 0, at = 0;
+    while (slow < findings->items.count &&
+           strcmp(kino__rule_at(items[slow].rule)->name, "straggler") != 0)
+        slow++;
+    for (; slow < findings->items.count && at < slow; at++) {
+        const kino__rule_def *rule = kino__rule_at(items[at].rule);
+        bool is_communication = strcmp(rule->name, "communication") == 0 ||
+                                strcmp(rule->name, "exposed-collective") == 0;
+        if (is_communication || rule->is_about_kernels ||
+            gain_percent(&items[at]) < 2 * gain_percent(&items[slow]))
+            break;
+    }
+    if (slow == findings->items.count || at == slow)
+        return;
+    kino__finding first = items[slow];
+    memmove(&items[at + 1], &items[at], (slow - at) * sizeof first);
+    items[at] = first;
+}
+
+static size_t count_same(const kino__findings *all, const kino__finding *f, bool is_compat)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < all->items.count; i++)
+        count += is_same_advice(f, &all->items.items[i], is_compat);
+    return count;
+}
+
+/* Of several ranks, numbers are those of one: it is said whose. */
+static void add_texts(kino__table *table, const partial *p, const kino__finding *f, size_t same,
+                      bool is_compat)
+{
+    bool is_whose = !is_compat && p->ranks.count > 1 && f->severity != KINO__SEVERITY_INFO &&
+                    !kino__rule_at(f->rule)->compare && (same == 1 || f->gain != KINO_NO_INT) &&
+                    (f->rank != KINO_NO_INT || f->trace != KINO_NO_INT);
+    for (int s = 0; s < KINO__SAY_COUNT; s++) {
+        kino__buffer text = {0};
+        if (s == KINO__SAY_SEEN && is_whose) {
+            kino__buffer_printf(&text, "%s %lld", f->rank == KINO_NO_INT ? "trace" : "rank",
+                                (long long)(f->rank == KINO_NO_INT ? f->trace : f->rank));
+            if (same > 1)
+                kino__buffer_printf(&text, " (the most of %zu ranks)", same);
+            kino__buffer_add(&text, KINO__STR(": "));
+        }
+        kino__buffer_add(&text, f->say[s]);
+        kino__table_add_text(table, kino__buffer_str(&text));
+        kino__buffer_deinit(&text);
     }
 }
 
@@ -303,8 +382,11 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     static const char *const severities[] = {"high", "medium", "low", "info"};
     partial *p = value;
     bool is_compat = kino__analysis_is_compat(a, "tensorboard");
-    if (!is_compat)
+    if (!is_compat) {
         compare_ranks(a, p);
+        apply_yields(&p->findings);
+        kino__findings_settle_ranks(&p->findings, p->ranks.items, p->ranks.count);
+    }
     size_t count = p->findings.items.count;
     bool *is_done = calloc(count + 1, sizeof *is_done);
     if (!is_done || p->findings.failed) {
@@ -314,6 +396,8 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     if (count)
         qsort(p->findings.items.items, count, sizeof *p->findings.items.items,
               is_compat ? compare_rules : compare_findings);
+    if (!is_compat)
+        put_cause_first(&p->findings);
     kino__table *table = kino__analysis_table(result, 0);
     for (size_t i = 0; i < count; i++) {
         const kino__finding *f = &p->findings.items.items[i];
@@ -321,10 +405,10 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
             continue;
         kino__table_add_text(table, kino__str_from(kino__rule_at(f->rule)->name));
         kino__table_add_text(table, kino__str_from(severities[f->severity]));
-        for (int s = 0; s < KINO__SAY_COUNT; s++)
-            kino__table_add_text(table, f->say[s]);
+        add_texts(table, p, f, count_same(&p->findings, f, is_compat), is_compat);
         kino__table_add_real(table, gain_percent(f));
         add_lists(table, &p->findings, i, is_compat, is_done);
+        kino__table_add_int(table, f->rank);
     }
     free(is_done);
     return KINO_OK;
@@ -334,18 +418,19 @@ static const kino_column columns[] = {
     {"rule", KINO_TYPE_STRING, NULL, "which rule speaks"},
     {"severity", KINO_TYPE_STRING, NULL, "high, medium, low; info: about the trace itself"},
     {"title", KINO_TYPE_STRING, NULL, "the advice in one line"},
-    {"seen", KINO_TYPE_STRING, NULL, "what was seen, on the rank where it matters most"},
+    {"seen", KINO_TYPE_STRING, NULL, "what was seen, on the rank where it matters most (`rank`)"},
     {"why", KINO_TYPE_STRING, NULL, "why it matters"},
     {"do", KINO_TYPE_STRING, NULL, "what to change"},
     {"gain_percent", KINO_TYPE_PERCENT, NULL,
-     "estimate of the step time saved; null: not known from this trace"},
+     "estimate of the step time saved, of the rank `rank`; null: not known from this trace"},
     {"ranks", KINO_TYPE_JSON, NULL, "ranks that have it"},
     {"evidence", KINO_TYPE_JSON, NULL, "ids of events that show it"},
+    {"rank", KINO_TYPE_INT, NULL, "whose numbers `seen` and `gain_percent` are; null: unknown"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"recommendations", "one row a piece of advice, the largest gain first", columns, NULL,
+    {"recommendations", "one row per piece of advice, the largest gain first", columns, NULL,
      "nothing to recommend"},
     {0},
 };
@@ -355,19 +440,21 @@ static const char *const compat[] = {"tensorboard", NULL};
 const kino__analysis_def kino__analysis_recommendations = {
     .name = "recommendations",
     .help = "what to change, with the gain to expect",
-    .description = "Runs all rules over the run. Each piece of advice says what was seen, why it\n"
-                   "matters, what to do, and how much of the step time it could save; the events\n"
-                   "that show it are listed. Gains are estimates, and those of different rules do\n"
-                   "not add up. With compat tensorboard only the rules of the TensorBoard plugin\n"
-                   "speak, by its triggers.\n"
-                   "\n"
-                   "Rules: data-loading, data-parallel, nccl-backend, communication,\n"
-                   "gpu-utilization, mixed-precision, memory-limit, extra-copy, loop-indexing,\n"
-                   "fp32-matmul, single-tensor-optimizer, synchronous-loader, zeroed-gradients,\n"
-                   "conv-bias, matmul-alignment, launch-bound, exposed-collective, straggler,\n"
-                   "host-sync, pageable-copy, allocator-churn, low-occupancy, idle-gaps,\n"
-                   "slow-steps, warm-up, missing-information. Their thresholds and how gains are\n"
-                   "estimated: docs/analyses/recommendations.md.\n",
+    .description =
+        "Runs all rules over the run. Each piece of advice says what was seen, why it\n"
+        "matters, what to do, and how much of the step time it could save; the events\n"
+        "that show it are listed. Gains are estimates; findings of one rank never count\n"
+        "the same time twice. With compat tensorboard only the rules of the TensorBoard plugin\n"
+        "speak, by its triggers.\n"
+        "\n"
+        "Rules: data-loading, data-parallel, nccl-backend, communication,\n"
+        "gpu-utilization, mixed-precision, memory-limit, extra-copy, loop-indexing,\n"
+        "fp32-matmul, single-tensor-optimizer, synchronous-loader, zeroed-gradients,\n"
+        "conv-bias, matmul-alignment, casts-and-copies, pointwise-kernels, launch-bound,\n"
+        "exposed-collective, straggler, host-sync, pageable-copy, allocator-churn,\n"
+        "low-occupancy, idle-gaps, slow-steps, warm-up, start-up, missing-information.\n"
+        "Their thresholds and how gains are estimated:\n"
+        "docs/analyses/recommendations.md.\n",
     .params = params,
     .tables = tables,
     .compat = compat,

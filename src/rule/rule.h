@@ -23,7 +23,10 @@
 #define KINO__RULE_RULE_H
 
 #include "analysis/analysis.h"
+#include "analysis/say.h"
+#include "analysis/verdict/verdict.h"
 #include "model/profile/profile.h"
+#include "rule/program_kind.h"
 #include "rule/scan.h"
 
 typedef enum kino__severity {
@@ -47,17 +50,37 @@ typedef struct kino__finding {
     uint32_t rule; /* place in rules.def */
     uint32_t severity;
     int64_t rank;            /* of the trace; KINO_NO_INT: unknown, or all of them */
+    int64_t trace;           /* its place in the run */
     int64_t gain, step_time; /* ns over the kept steps; gain may be KINO_NO_INT */
     kino_str say[KINO__SAY_COUNT];
     int64_t evidence[KINO__EVIDENCE_MAX]; /* event ids */
     uint32_t evidence_count;
+    uint32_t is_rest; /* of the time it is about, findings nearer to the cause explain a part */
 } kino__finding;
+
+/* Time that a finding is about; see kino__finding_claim. */
+typedef struct kino__claim {
+    size_t finding; /* its place among the items */
+    kino__interval time;
+} kino__claim;
+
+/* Which ranks keep the others waiting, as the rule straggler found it. */
+enum { KINO__SLOW_MAX = 64 };
+typedef struct kino__slow_ranks {
+    size_t count;                  /* 0: none does */
+    int64_t trace[KINO__SLOW_MAX]; /* the first ones */
+    kino__role cause;
+    int64_t own;  /* the slowest one's own time of a step */
+    char who[64]; /* "rank 2", "ranks 1 and 5" */
+} kino__slow_ranks;
 
 typedef struct kino__findings {
     KINO__VEC(kino__finding) items;
-    kino__arena arena; /* of the texts */
-    uint32_t rule;     /* whose findings come now */
-    int64_t rank, step_time;
+    KINO__VEC(kino__claim) claims; /* of one trace; empty once they are settled */
+    kino__arena arena;             /* of the texts */
+    uint32_t rule;                 /* whose findings come now */
+    int64_t rank, trace, step_time;
+    kino__slow_ranks slow; /* of the run */
     bool failed;
 } kino__findings;
 
@@ -84,6 +107,7 @@ typedef struct kino__rule_def kino__rule_def;
 typedef struct kino__rule_look {
     const kino__profile *profile;
     const kino__trace *trace;
+    const kino__program_kind *program; /* which advice fits */
     const kino__rank_facts *facts;
     const kino__scan *scan;   /* what several rules need; NULL when is_compat */
     const double *thresholds; /* in the order of the definition */
@@ -95,9 +119,19 @@ typedef struct kino__rule_look {
 typedef struct kino__rule_compare {
     const kino__rank_facts *ranks; /* in rank order */
     size_t rank_count;
+    const kino__verdict_facts *verdict; /* on stragglers: for kino__verdict_judge */
     const double *thresholds;
     kino__findings *out;
 } kino__rule_compare;
+
+/* How near to its cause a rule speaks of lost time: of findings of one rank that are about the same
+ * time, the nearest keeps it and the others yield. */
+typedef enum kino__nearness {
+    KINO__NEAR_CAUSE,   /* names it: the loader, a call, a line */
+    KINO__NEAR_KIND,    /* names a kind of work: small kernels, long gaps, communication */
+    KINO__NEAR_SYMPTOM, /* time is lost, for one of the reasons above */
+    KINO__NEAR_COUNT,
+} kino__nearness;
 
 struct kino__rule_def {
     const char *name;                  /* "data-loading" */
@@ -107,7 +141,9 @@ struct kino__rule_def {
     /* A rule that says the same in more general words, by name: this one is silent on ranks where
      * that one speaks. NULL: none. */
     const char *yields_to;
-    bool is_plugins;                                    /* one of the TensorBoard plugin's seven */
+    kino__nearness nearness;
+    bool is_plugins;       /* one of the TensorBoard plugin's seven */
+    bool is_about_kernels; /* the device is at work; other kernels would take it less time */
     void (*look)(const kino__rule_look *look);          /* or NULL */
     void (*compare)(const kino__rule_compare *compare); /* or NULL; two ranks or more */
 };
@@ -124,13 +160,24 @@ kino__finding *kino__finding_add(kino__findings *findings, kino__severity severi
 void kino__finding_say(kino__findings *findings, kino__finding *finding, kino__say what,
                        const char *format, ...) KINO_PRINTF(4, 5);
 void kino__finding_cite(kino__finding *finding, int64_t event_id);
+/* The finding is about this part of the steps' time: idle time, kernels, copies, communication that
+ * nothing hides. A finding gains no more than it claims; what another finding of the rank, nearer
+ * to the cause, claims too is not gained twice (settle.h). */
+void kino__finding_claim(kino__findings *findings, const kino__finding *finding,
+                         kino__interval time);
+void kino__finding_claim_list(kino__findings *findings, const kino__finding *finding,
+                              const kino__intervals *list);
+/* The parts of a cover that lie in [start, end). */
+void kino__finding_claim_cover(kino__findings *findings, const kino__finding *finding,
+                               const kino__cover *cover, int64_t start, int64_t end);
+/* The part of a device's event that lies in kept steps. */
+void kino__scan_claim_row(const kino__rule_look *look, const kino__finding *finding, uint32_t row);
+/* The same of all that was launched in a node and below it. */
+void kino__scan_claim_work(const kino__rule_look *look, const kino__finding *finding,
+                           uint32_t node);
 /* HIGH from a fifth of the step time on, MEDIUM from a twentieth, else LOW. */
 kino__severity kino__severity_of(int64_t gain, int64_t step_time);
 
-/* Texts for numbers, in turn from a few buffers of the thread: "1.24 ms", "33.4 %", "2.1 GB". */
-const char *kino__say_time(int64_t ns);
-const char *kino__say_share(int64_t part, int64_t of);
-const char *kino__say_bytes(int64_t bytes);
 /* How many bytes of a text fit into `size` without cutting a character in two. */
 size_t kino__cut(kino_str text, size_t size);
 /* The name of an event, cut where it is long; in turn from a few buffers as well. */

@@ -210,8 +210,7 @@ static bool cover_make(kino__cover *cover)
     return true;
 }
 
-/* The first interval that ends behind this moment. */
-static size_t cover_find(const kino__cover *cover, int64_t time)
+size_t kino__cover_find(const kino__cover *cover, int64_t time)
 {
     size_t low = 0, high = cover->list.count;
     while (low < high) {
@@ -227,7 +226,7 @@ static size_t cover_find(const kino__cover *cover, int64_t time)
 /* Time covered before this moment. */
 static int64_t covered_before(const kino__cover *cover, int64_t time)
 {
-    size_t at = cover_find(cover, time);
+    size_t at = kino__cover_find(cover, time);
     int64_t covered = cover->before[at];
     if (at < cover->list.count && cover->list.items[at].start < time)
         covered += time - cover->list.items[at].start;
@@ -243,7 +242,7 @@ int64_t kino__cover_within(const kino__cover *cover, int64_t start, int64_t end)
 
 const kino__interval *kino__cover_at(const kino__cover *cover, int64_t time)
 {
-    size_t at = cover_find(cover, time);
+    size_t at = kino__cover_find(cover, time);
     bool is_inside = at < cover->list.count && cover->list.items[at].start <= time;
     return is_inside ? &cover->list.items[at] : NULL;
 }
@@ -270,24 +269,45 @@ static bool communication_kernels(const kino__profile *p, kino__intervals *out)
     return true;
 }
 
+static bool unite_steps(const kino__profile *p, kino__intervals *steps, int64_t *total)
+{
+    for (size_t i = 0; i < p->steps.count; i++) {
+        *total += p->steps.items[i].end - p->steps.items[i].start;
+        if (!add_interval(steps, (kino__interval){p->steps.items[i].start, p->steps.items[i].end}))
+            return false;
+    }
+    kino__intervals_sort(steps->items, steps->count);
+    steps->count = kino__intervals_unite(steps->items, steps->count);
+    return true;
+}
+
+/* What of the steps is left (a) by computation, copies and sets, as profile_steps divides it up:
+ * communication, then runtime calls, then the data loader. Overwrites a and b. */
+static bool find_waits(kino__scan *scan, kino__intervals *a, kino__intervals *b)
+{
+    const kino__profile *p = scan->profile;
+    const kino__intervals *ranges = p->ranges;
+    return kino__intervals_intersect(a, &ranges[KINO__ROLE_COMMUNICATION],
+                                     &scan->communication.list) &&
+           kino__intervals_subtract(a, &ranges[KINO__ROLE_COMMUNICATION], b) &&
+           kino__intervals_subtract(b, &ranges[KINO__ROLE_RUNTIME], a) &&
+           kino__intervals_intersect(a, &ranges[KINO__ROLE_LOADER], &scan->loading.list) &&
+           cover_make(&scan->communication) && cover_make(&scan->loading);
+}
+
 static bool find_idle(kino__scan *scan)
 {
     const kino__profile *p = scan->profile;
     kino__intervals a = {0}, b = {0}, steps = {0};
-    bool ok = communication_kernels(p, &a) &&
-              kino__intervals_union(&a, &p->ranges[KINO__ROLE_KERNEL], &b) &&
-              kino__intervals_union(&b, &p->ranges[KINO__ROLE_MEMCPY], &a) &&
-              kino__intervals_union(&a, &p->ranges[KINO__ROLE_MEMSET], &b);
     int64_t total = 0;
-    for (size_t i = 0; ok && i < p->steps.count; i++) {
-        total += p->steps.items[i].end - p->steps.items[i].start;
-        ok = add_interval(&steps, (kino__interval){p->steps.items[i].start, p->steps.items[i].end});
-    }
-    if (ok) {
-        kino__intervals_sort(steps.items, steps.count);
-        steps.count = kino__intervals_unite(steps.items, steps.count);
-        ok = kino__intervals_subtract(&steps, &b, &scan->idle.list) && cover_make(&scan->idle);
-    }
+    bool ok =
+        unite_steps(p, &steps, &total) &&
+        kino__intervals_union(&p->ranges[KINO__ROLE_KERNEL], &p->ranges[KINO__ROLE_MEMCPY], &a) &&
+        kino__intervals_union(&a, &p->ranges[KINO__ROLE_MEMSET], &b) &&
+        kino__intervals_subtract(&steps, &b, &a);
+    b.count = 0;
+    ok = ok && communication_kernels(p, &b) && kino__intervals_subtract(&a, &b, &scan->idle.list) &&
+         cover_make(&scan->idle) && find_waits(scan, &a, &b);
     if (ok)
         scan->busy_time = total - scan->idle.before[scan->idle.list.count];
     scan->compute.list = p->ranges[KINO__ROLE_KERNEL];
@@ -296,6 +316,44 @@ static bool find_idle(kino__scan *scan)
     kino__vec_deinit(&a);
     kino__vec_deinit(&b);
     kino__vec_deinit(&steps);
+    return ok;
+}
+
+/* -- gaps that the host did not make */
+
+enum { EARLY_NS = 50000 }; /* a launch takes some us to arrive */
+
+/* Work that waits for the device, from the return of its launch to its start. Launches come nearly
+ * in order: most waits continue the one before. */
+static bool find_waiting(const kino__profile *p, kino__intervals *out)
+{
+    for (size_t i = 0; i < p->launches.count; i++) {
+        const kino__launch *launch = &p->launches.items[i];
+        for (uint32_t w = 0; launch->row != KINO_NO_ROW && w < launch->work_count; w++) {
+            uint32_t row = p->work.items[launch->first_work + w];
+            kino__interval wait = {
+                kino__interval_of(p->trace->ts[launch->row], p->trace->dur[launch->row]).end,
+                p->trace->ts[row]};
+            if (wait.end <= wait.start || wait.end - wait.start < EARLY_NS)
+                continue;
+            kino__interval *last = out->count ? &out->items[out->count - 1] : NULL;
+            if (last && wait.start >= last->start && wait.start <= last->end)
+                last->end = wait.end > last->end ? wait.end : last->end;
+            else if (!add_interval(out, wait))
+                return false;
+        }
+    }
+    kino__intervals_sort(out->items, out->count);
+    out->count = kino__intervals_unite(out->items, out->count);
+    return true;
+}
+
+static bool find_queued(kino__scan *scan)
+{
+    kino__intervals waiting = {0};
+    bool ok = find_waiting(scan->profile, &waiting) &&
+              kino__intervals_intersect(&scan->idle.list, &waiting, &scan->queued);
+    kino__vec_deinit(&waiting);
     return ok;
 }
 
@@ -322,7 +380,7 @@ bool kino__scan_init(kino__scan *scan, const kino__profile *profile)
                          .has_device = profile->has_kernel || profile->has_copies,
                          .main_track = find_main_track(profile)};
     scanning s = {.scan = scan};
-    bool ok = class_names(&s) && scan_rows(&s) && find_idle(scan);
+    bool ok = class_names(&s) && scan_rows(&s) && find_idle(scan) && find_queued(scan);
     free(s.classes);
     kino__vec_deinit(&s.ops);
     kino__vec_deinit(&s.frames);
@@ -335,6 +393,11 @@ void kino__scan_deinit(kino__scan *scan)
         kino__vec_deinit(&scan->items[i]);
     kino__vec_deinit(&scan->idle.list);
     free(scan->idle.before);
+    kino__vec_deinit(&scan->queued);
+    kino__vec_deinit(&scan->communication.list);
+    kino__vec_deinit(&scan->loading.list);
+    free(scan->communication.before);
+    free(scan->loading.before);
     free(scan->compute.before);
     free(scan->loader.before);
     *scan = (kino__scan){0};

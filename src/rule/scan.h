@@ -3,6 +3,8 @@
  *
  * "Idle" is time inside the kept steps in which no kernel, copy or set runs on any device of the
  * trace; a trace without device work is idle throughout, so that time of the host counts in full.
+ * While work is launched and has not started, the host is not what an idle device waits for, but
+ * work that was not recorded (of before the recording, above all), another process, or an event.
  * Time of the host can be saved only where the device is idle, time of the device only where it is
  * busy: this is how rules estimate gains.
  *
@@ -43,6 +45,8 @@ typedef struct kino__cover {
 } kino__cover;
 
 int64_t kino__cover_within(const kino__cover *cover, int64_t start, int64_t end);
+/* The first interval that ends after this moment; list.count: none. */
+size_t kino__cover_find(const kino__cover *cover, int64_t time);
 /* The interval that holds this moment, or NULL. */
 const kino__interval *kino__cover_at(const kino__cover *cover, int64_t time);
 
@@ -53,10 +57,13 @@ typedef struct kino__scan {
     kino__cover idle;                         /* see above */
     kino__cover compute;                      /* kernels that are no communication; lent list */
     kino__cover loader;                       /* data loader; lent list */
-    int64_t busy_time;                        /* of the steps: what is not idle */
-    bool has_device;                          /* device work was recorded */
-    bool has_python;                          /* Python functions were recorded */
-    uint32_t main_track; /* of the thread that runs the steps, UINT32_MAX: none */
+    kino__cover communication; /* of the steps: communication, and no computation, copy or set */
+    kino__cover loading;    /* of the steps: the data loader, and nothing of the above or calls */
+    kino__intervals queued; /* of idle: work was launched and had not started */
+    int64_t busy_time;      /* of the steps: what is not idle */
+    bool has_device;        /* device work was recorded */
+    bool has_python;        /* Python functions were recorded */
+    uint32_t main_track;    /* of the thread that runs the steps, UINT32_MAX: none */
 } kino__scan;
 
 /* False when memory is out. Deinitialise also then. */
@@ -65,6 +72,8 @@ void kino__scan_deinit(kino__scan *scan);
 
 /* Does this moment of the host lie in a kept step? */
 bool kino__scan_is_in_step(const kino__scan *scan, int64_t time);
+/* The part of an interval that lies in kept steps. */
+int64_t kino__scan_in_steps(const kino__scan *scan, kino__interval interval);
 /* The part of an interval of the device that lies in kept steps and behind which no computation
  * hides. */
 int64_t kino__scan_exposed(const kino__scan *scan, kino__interval interval);
@@ -77,13 +86,26 @@ static inline kino__interval kino__scan_interval(const kino__scan *scan, uint32_
     return kino__interval_of(scan->trace->ts[row], scan->trace->dur[row]);
 }
 
-/* Idle time within rows of a class whose spans lie in kept steps; spans inside one another count
- * once. `count`: how many spans that are; `spent`: their united time in the steps. */
+/* Spans nest, and threads and streams run side by side: time is added up as a list of intervals in
+ * which each moment counts once. These add to it what lies in kept steps, of a span and of all work
+ * on devices that was launched in a node and below it; false when memory is out. */
+KINO_NODISCARD bool kino__scan_add_span(const kino__scan *scan, kino__interval span,
+                                        kino__intervals *out);
+KINO_NODISCARD bool kino__scan_add_work(const kino__scan *scan, uint32_t node,
+                                        kino__intervals *out);
+/* Brings the list into normal form and returns its time. */
+int64_t kino__scan_unite(kino__intervals *list);
+/* Idle time within the intervals of a list in normal form. */
+int64_t kino__scan_idle_in(const kino__scan *scan, const kino__intervals *list);
+
+/* Idle time within rows of a class whose spans begin in kept steps. `count`: how many spans that
+ * are; `spent`: their time in the steps, each moment once. */
 typedef struct kino__scan_sum {
     int64_t idle, spent;
     uint64_t count;
 } kino__scan_sum;
-kino__scan_sum kino__scan_sum_of(const kino__scan *scan, const kino__scan_items *items);
+KINO_NODISCARD bool kino__scan_sum_of(const kino__scan *scan, const kino__scan_items *items,
+                                      kino__scan_sum *out);
 
 /* What the main thread did at a moment: the innermost operator or call, and Python function that is
  * not the framework's; KINO_NO_ROW where there is none. */

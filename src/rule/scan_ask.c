@@ -20,18 +20,39 @@ bool kino__scan_is_in_step(const kino__scan *scan, int64_t time)
     return low < p->steps.count && p->steps.items[low].host_start <= time;
 }
 
-int64_t kino__scan_exposed(const kino__scan *scan, kino__interval interval)
+/* The first step that ends after a moment of the device. */
+static size_t first_step(const kino__profile *p, int64_t time)
 {
-    const kino__profile *p = scan->profile;
-    int64_t exposed = 0;
     size_t low = 0, high = p->steps.count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (p->steps.items[middle].end <= interval.start)
+        if (p->steps.items[middle].end <= time)
             low = middle + 1;
         else
             high = middle;
     }
+    return low;
+}
+
+int64_t kino__scan_in_steps(const kino__scan *scan, kino__interval interval)
+{
+    const kino__profile *p = scan->profile;
+    int64_t inside = 0;
+    for (size_t i = first_step(p, interval.start);
+         i < p->steps.count && p->steps.items[i].start < interval.end; i++) {
+        const kino__profile_step *step = &p->steps.items[i];
+        int64_t start = interval.start > step->start ? interval.start : step->start;
+        int64_t end = interval.end < step->end ? interval.end : step->end;
+        inside += end > start ? end - start : 0;
+    }
+    return inside;
+}
+
+int64_t kino__scan_exposed(const kino__scan *scan, kino__interval interval)
+{
+    const kino__profile *p = scan->profile;
+    int64_t exposed = 0;
+    size_t low = first_step(p, interval.start);
     for (; low < p->steps.count && p->steps.items[low].start < interval.end; low++) {
         const kino__profile_step *step = &p->steps.items[low];
         int64_t start = interval.start > step->start ? interval.start : step->start;
@@ -50,29 +71,78 @@ int64_t kino__scan_device_gain(const kino__scan *scan, int64_t saved, int64_t st
     return (int64_t)((double)saved * (busy < 1 ? busy : 1));
 }
 
-kino__scan_sum kino__scan_sum_of(const kino__scan *scan, const kino__scan_items *items)
+/* -- sums in which each moment counts once */
+
+bool kino__scan_add_span(const kino__scan *scan, kino__interval span, kino__intervals *out)
 {
-    kino__scan_sum sum = {0};
-    int64_t done = INT64_MIN; /* end of what has been counted on this track */
-    uint32_t last = 0;
-    for (size_t i = 0; i < items->count; i++) {
-        uint32_t row = items->items[i].row;
-        kino__interval span = kino__scan_interval(scan, row);
+    const kino__profile *p = scan->profile;
+    for (size_t i = first_step(p, span.start);
+         i < p->steps.count && p->steps.items[i].start < span.end; i++) {
+        const kino__profile_step *step = &p->steps.items[i];
+        kino__interval part = {span.start > step->start ? span.start : step->start,
+                               span.end < step->end ? span.end : step->end};
+        kino__interval *slot = part.start < part.end ? kino__vec_add(out) : NULL;
+        if (slot)
+            *slot = part;
+        else if (part.start < part.end)
+            return false;
+    }
+    return true;
+}
+
+bool kino__scan_add_work(const kino__scan *scan, uint32_t node, kino__intervals *out)
+{
+    const kino__profile *p = scan->profile;
+    const kino__node *top = &p->nodes.items[node];
+    int64_t end = kino__node_end(p, top);
+    for (uint32_t n = node; n < p->nodes.count; n++) {
+        const kino__node *below = &p->nodes.items[n];
+        if (below->thread != top->thread || (n > node && kino__node_start(p, below) >= end))
+            break;
+        uint32_t count;
+        const kino__launch *launch = kino__node_launches(p, below, &count);
+        for (uint32_t i = 0; !below->is_dropped && i < count; i++, launch++) {
+            for (uint32_t w = 0; w < launch->work_count; w++)
+                if (!kino__scan_add_span(
+                        scan, kino__scan_interval(scan, p->work.items[launch->first_work + w]),
+                        out))
+                    return false;
+        }
+    }
+    return true;
+}
+
+int64_t kino__scan_unite(kino__intervals *list)
+{
+    kino__intervals_sort(list->items, list->count);
+    list->count = kino__intervals_unite(list->items, list->count);
+    return kino__intervals_total(list->items, list->count);
+}
+
+int64_t kino__scan_idle_in(const kino__scan *scan, const kino__intervals *list)
+{
+    int64_t idle = 0;
+    for (size_t i = 0; i < list->count; i++)
+        idle += kino__cover_within(&scan->idle, list->items[i].start, list->items[i].end);
+    return idle;
+}
+
+bool kino__scan_sum_of(const kino__scan *scan, const kino__scan_items *items, kino__scan_sum *out)
+{
+    kino__intervals spans = {0};
+    bool ok = true;
+    *out = (kino__scan_sum){0};
+    for (size_t i = 0; ok && i < items->count; i++) {
+        kino__interval span = kino__scan_interval(scan, items->items[i].row);
         if (!kino__scan_is_in_step(scan, span.start))
             continue;
-        sum.count++;
-        if (i && scan->trace->ts[last] > span.start)
-            done = INT64_MIN; /* rows go by track: another one begins */
-        last = row;
-        if (span.end <= done)
-            continue;
-        if (span.start < done)
-            span.start = done;
-        done = span.end;
-        sum.spent += span.end - span.start;
-        sum.idle += kino__cover_within(&scan->idle, span.start, span.end);
+        out->count++;
+        ok = kino__scan_add_span(scan, span, &spans);
     }
-    return sum;
+    out->spent = kino__scan_unite(&spans);
+    out->idle = kino__scan_idle_in(scan, &spans);
+    kino__vec_deinit(&spans);
+    return ok;
 }
 
 /* -- where */

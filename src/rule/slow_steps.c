@@ -53,18 +53,32 @@ static const char *advice(kino__role cause)
     switch (cause) {
     case KINO__ROLE_LOADER:
         return "look at the input: storage that answers late, shuffling or a new epoch; with "
-               "worker "
-               "processes, raise prefetch_factor so that single late batches do not matter";
+               "worker processes, raise prefetch_factor so that single late batches do not matter";
     case KINO__ROLE_COMMUNICATION:
         return "look at what the other ranks did in this step: one of them was late, or the "
-               "network "
-               "was";
+               "network was";
     case KINO__ROLE_KERNEL:
         return "compare its kernels with those of another step: other sizes (recompilation, "
                "autotuning), lower clocks";
     default:
         return "look at what the host did in this step: logging, checkpoints, evaluation, garbage "
                "collection, a changed shape that is compiled again";
+    }
+}
+
+/* The time of the cause within the slow steps. */
+static void claim(const kino__rule_look *l, const kino__finding *f, int64_t median,
+                  kino__role cause)
+{
+    const kino__profile *p = l->profile;
+    const kino__cover *cover = cause == KINO__ROLE_LOADER          ? &l->scan->loading
+                               : cause == KINO__ROLE_COMMUNICATION ? &l->scan->communication
+                               : cause == KINO__ROLE_KERNEL        ? &l->scan->compute
+                                                                   : &l->scan->idle;
+    for (size_t i = 1; i < p->steps.count; i++) {
+        const kino__profile_step *step = &p->steps.items[i];
+        if ((double)kino__step_length(step) > l->thresholds[T_FACTOR] * (double)median)
+            kino__finding_claim_cover(l->out, f, cover, step->start, step->end);
     }
 }
 
@@ -102,6 +116,7 @@ static void look(const kino__rule_look *l)
                       "averages hide it: the other steps are fine, so the cause is something that "
                       "happens now and then");
     kino__finding_say(l->out, f, KINO__SAY_DO, "%s", advice(cause));
+    claim(l, f, median, cause);
     for (size_t i = 0; i < top.count; i++) {
         uint32_t row = p->steps.items[top.index[i]].row;
         if (row != KINO_NO_ROW)

@@ -1,21 +1,18 @@
 /* straggler.c - some ranks are slower, and the others wait for them in communication.
  *
- * A rank's own time is its step time without exposed communication: ranks that finish early spend
- * the difference waiting. A rank whose own time a step is above the median of all by more than the
- * share is a straggler; the part of the step that differs most from the median rank's says why.
+ * Who is decided by the verdict (analysis/verdict/verdict.h), as on every page; so are the words.
  *
- * Gain: the slowest straggler's own time less that of the slowest other rank, but not more than the
- * largest exposed communication among the others: that is what they can stop waiting. */
+ * Gain: the slowest straggler's own time less that of the slowest other rank, but not more than
+ * what the others wait for it. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/compare.h"
 #include "rule/rule.h"
 
 enum { T_SHARE };
 
 static const kino__threshold thresholds[] = {
-    [T_SHARE] = {"share", 0.05, "how much more than the median rank's own time"},
+    [T_SHARE] = {"share", 0.05, "of the step: how much more own time than the median of its peers"},
     {0},
 };
 
@@ -25,51 +22,10 @@ static int64_t own_time(const kino__rank_facts *f)
     return (f->step_time - f->role[KINO__ROLE_COMMUNICATION]) / f->step_count;
 }
 
-/* Of an even number the lower one: slow ranks are half of the run at most. */
-static int64_t median_of(int64_t *values, size_t count)
-{
-    qsort(values, count, sizeof *values, kino__compare_ints);
-    return values[(count - 1) / 2];
-}
-
-/* The role in which the slow rank differs most from the median. */
-static kino__role find_cause(const kino__rule_compare *c, const kino__rank_facts *slow,
-                             int64_t *values, int64_t *more)
-{
-    kino__role cause = KINO__ROLE_OTHER;
-    *more = 0;
-    for (int role = 0; role < KINO__ROLE_COUNT; role++) {
-        if (role == KINO__ROLE_COMMUNICATION)
-            continue;
-        for (size_t i = 0; i < c->rank_count; i++)
-            values[i] = c->ranks[i].role[role] / c->ranks[i].step_count;
-        int64_t difference = slow->role[role] / slow->step_count - median_of(values, c->rank_count);
-        if (difference > *more) {
-            *more = difference;
-            cause = (kino__role)role;
-        }
-    }
-    return cause;
-}
-
-static const char *say_cause(kino__role cause)
-{
-    switch (cause) {
-    case KINO__ROLE_KERNEL:
-        return "kernels";
-    case KINO__ROLE_LOADER:
-        return "the data loader";
-    case KINO__ROLE_MEMCPY:
-    case KINO__ROLE_MEMSET:
-        return "copies";
-    case KINO__ROLE_RUNTIME:
-        return "runtime calls";
-    case KINO__ROLE_CPU:
-        return "operators of the host";
-    default:
-        return "other work of the host";
-    }
-}
+static const kino__role role_of[] = {[KINO__SLOW_KERNELS] = KINO__ROLE_KERNEL,
+                                     [KINO__SLOW_LOADER] = KINO__ROLE_LOADER,
+                                     [KINO__SLOW_COPIES] = KINO__ROLE_MEMCPY,
+                                     [KINO__SLOW_HOST] = KINO__ROLE_OTHER};
 
 static int64_t label_of(const kino__rank_facts *f)
 {
@@ -79,88 +35,120 @@ static int64_t label_of(const kino__rank_facts *f)
 typedef struct slow_ranks {
     const kino__rank_facts *slowest;
     int64_t rest;    /* largest own time of the others */
-    int64_t waiting; /* largest exposed communication a step of the others */
-    char list[96];
-    size_t count;
+    int64_t waiting; /* of the others for it, per step */
+    kino__slow_ranks found;
 } slow_ranks;
 
-static slow_ranks find_slow(const kino__rule_compare *c, int64_t median)
+/* "rank 2", "ranks 1 and 5", "ranks 1, 4 and 5", "ranks 1, 2, 3 and 9 more". */
+static void say_who(const int64_t *labels, size_t kept, size_t count, char *text, size_t size)
 {
-    slow_ranks s = {0};
-    size_t used = 0;
+    enum { SAID = 4 };
+    size_t said = count <= SAID && count <= kept ? count : SAID - 1;
+    size_t used = (size_t)snprintf(text, size, count > 1 ? "ranks " : "rank ");
+    for (size_t i = 0; i < said && used < size; i++) {
+        const char *between = i == 0 ? "" : i + 1 == count ? " and " : ", ";
+        used += (size_t)snprintf(text + used, size - used, "%s%lld", between, (long long)labels[i]);
+    }
+    if (said < count && used < size)
+        (void)snprintf(text + used, size - used, " and %zu more", count - said);
+}
+
+static bool is_accused(const kino__verdict *v, const kino__rank_facts *f)
+{
+    for (size_t i = 0; i < v->slow.count; i++)
+        if (v->slow.items[i].trace == f->trace)
+            return true;
+    return false;
+}
+
+/* At least one rank is accused. */
+static slow_ranks find_slow(const kino__rule_compare *c, const kino__verdict *v)
+{
+    const kino__slow_rank *slowest = &v->slow.items[v->slowest];
+    slow_ranks s = {.waiting = v->waiting};
+    int64_t labels[KINO__SLOW_MAX];
     for (size_t i = 0; i < c->rank_count; i++) {
         const kino__rank_facts *f = &c->ranks[i];
-        int64_t own = own_time(f);
-        if (kino__is_above(own - median, median, c->thresholds[T_SHARE])) {
-            if (!s.slowest || own > own_time(s.slowest))
-                s.slowest = f;
-            if (used + 24 < sizeof s.list)
-                used += (size_t)snprintf(s.list + used, sizeof s.list - used, "%s%lld",
-                                         s.count ? ", " : "", (long long)label_of(f));
-            s.count++;
-            continue;
+        if (f->trace == slowest->trace)
+            s.slowest = f;
+        if (!is_accused(v, f)) {
+            int64_t own = f->step_count > 0 ? own_time(f) : 0;
+            s.rest = own > s.rest ? own : s.rest;
+        } else {
+            if (s.found.count < KINO__SLOW_MAX) {
+                s.found.trace[s.found.count] = f->trace;
+                labels[s.found.count] = label_of(f);
+            }
+            s.found.count++;
         }
-        int64_t waiting = f->role[KINO__ROLE_COMMUNICATION] / f->step_count;
-        s.rest = own > s.rest ? own : s.rest;
-        s.waiting = waiting > s.waiting ? waiting : s.waiting;
+    }
+    size_t kept = s.found.count < KINO__SLOW_MAX ? s.found.count : KINO__SLOW_MAX;
+    if (s.slowest) {
+        s.found.own = own_time(s.slowest);
+        s.found.cause = role_of[slowest->cause];
+        say_who(labels, kept, s.found.count, s.found.who, sizeof s.found.who);
     }
     return s;
 }
 
-static void compare(const kino__rule_compare *c)
+static const char *advice(kino__role cause)
 {
-    int64_t communication = 0;
-    if (c->rank_count < 2)
-        return;
-    for (size_t i = 0; i < c->rank_count; i++) {
-        if (c->ranks[i].step_count <= 0)
-            return;
-        communication = kino__sum(communication, c->ranks[i].communication);
+    switch (cause) {
+    case KINO__ROLE_LOADER:
+        return "look at the input of this rank: storage, number of workers, uneven shards";
+    case KINO__ROLE_KERNEL:
+        return "compare its device with the others (clocks, power and temperature limits, other "
+               "processes), and its share of the work (uneven batches or sequence lengths)";
+    case KINO__ROLE_MEMCPY:
+    case KINO__ROLE_MEMSET:
+        return "compare how its data gets to the device: pinned memory, the PCIe link, the NUMA "
+               "node it runs on";
+    default:
+        return "compare its host with the others (other processes, CPU affinity, NUMA placement, "
+               "clocks), and what only this rank does (logging, checkpoints)";
     }
-    int64_t *values = malloc(c->rank_count * sizeof *values);
-    if (!values || communication <= 0) {
-        c->out->failed |= !values;
-        free(values);
-        return;
-    }
-    for (size_t i = 0; i < c->rank_count; i++)
-        values[i] = own_time(&c->ranks[i]);
-    int64_t median = median_of(values, c->rank_count), more;
-    slow_ranks s = find_slow(c, median);
-    if (!s.slowest) {
-        free(values);
-        return;
-    }
-    kino__role cause = find_cause(c, s.slowest, values, &more);
-    free(values);
-    int64_t saved = own_time(s.slowest) - s.rest;
-    saved = saved < s.waiting ? saved : s.waiting;
-    int64_t gain = saved * s.slowest->step_count;
+}
+
+static void speak(const kino__rule_compare *c, const slow_ranks *s, kino_str seen)
+{
+    int64_t saved = s->found.own - s->rest;
+    saved = saved < s->waiting ? saved : s->waiting;
+    int64_t gain = saved * s->slowest->step_count;
     kino__finding *f =
-        kino__finding_add(c->out, kino__severity_of(gain, s.slowest->step_time), gain);
-    f->rank = s.slowest->rank;
-    f->step_time = s.slowest->step_time;
-    kino__finding_say(c->out, f, KINO__SAY_TITLE, "%s than the others, which wait",
-                      s.count > 1 ? "some ranks are slower" : "one rank is slower");
-    kino__finding_say(c->out, f, KINO__SAY_SEEN,
-                      "rank%s %s: %s a step without communication, the median is %s; most of the "
-                      "difference (%s) is in %s. Other ranks wait up to %s a step in communication",
-                      s.count > 1 ? "s" : "", s.list, kino__say_time(own_time(s.slowest)),
-                      kino__say_time(median), kino__say_time(more), say_cause(cause),
-                      kino__say_time(s.waiting));
+        kino__finding_add(c->out, kino__severity_of(gain, s->slowest->step_time), gain);
+    f->rank = s->slowest->rank;
+    f->trace = s->slowest->trace;
+    f->step_time = s->slowest->step_time;
+    bool is_one = s->found.count == 1;
+    char label[48] = "";
+    if (!is_one)
+        (void)snprintf(label, sizeof label, "of rank %lld, the slowest of them, ",
+                       (long long)label_of(s->slowest));
+    kino__finding_say(c->out, f, KINO__SAY_TITLE, "%s %s the slowest", s->found.who,
+                      is_one ? "is" : "are");
+    kino__finding_say(c->out, f, KINO__SAY_SEEN, "%s%.*s", label, (int)seen.size, seen.data);
     kino__finding_say(c->out, f, KINO__SAY_WHY,
                       "collectives end when the last rank arrives: the slowest one sets the pace");
-    kino__finding_say(
-        c->out, f, KINO__SAY_DO, "%s",
-        cause == KINO__ROLE_LOADER
-            ? "look at the input of this rank: storage, number of workers, uneven shards"
-        : cause == KINO__ROLE_KERNEL
-            ? "compare its device with the others (clocks, power and temperature limits, other "
-              "processes: nvidia-smi -q -d PERFORMANCE), and its share of the work (uneven batches "
-              "or sequence lengths)"
-            : "compare its host with the others (other processes, CPU affinity, NUMA placement, "
-              "clocks), and what only this rank does (logging, checkpoints)");
-    kino__finding_cite(f, s.slowest->first_step_row);
+    kino__finding_say(c->out, f, KINO__SAY_DO, "%s", advice(s->found.cause));
+    kino__finding_cite(f, s->slowest->first_step_row);
+    c->out->slow = s->found;
+}
+
+static void compare(const kino__rule_compare *c)
+{
+    kino__verdict v;
+    if (!kino__verdict_judge(c->verdict, c->thresholds[T_SHARE], &v)) {
+        c->out->failed = true;
+    } else if (v.slow.count) {
+        slow_ranks s = find_slow(c, &v);
+        kino__buffer seen = {0};
+        kino__verdict_say(&v, v.slowest, &seen);
+        c->out->failed |= seen.failed;
+        if (s.slowest && !seen.failed)
+            speak(c, &s, kino__buffer_str(&seen));
+        kino__buffer_deinit(&seen);
+    }
+    kino__verdict_deinit(&v);
 }
 
 const kino__rule_def kino__rule_straggler = {

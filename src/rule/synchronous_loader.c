@@ -23,17 +23,19 @@ static void look(const kino__rule_look *l)
     kino__finding *f =
         kino__finding_add(l->out, kino__severity_of(waiting, l->facts->step_time), waiting);
     kino__finding_say(l->out, f, KINO__SAY_TITLE, "the data loader has no worker processes");
-    kino__finding_say(l->out, f, KINO__SAY_SEEN,
-                      "batches are made in the training process itself: %s a step, %s of the step "
-                      "time, in which nothing else runs",
-                      kino__say_time(waiting / l->facts->step_count),
-                      kino__say_share(waiting, l->facts->step_time));
-    kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "with workers the next batch is made while the device computes");
     kino__finding_say(
-        l->out, f, KINO__SAY_DO,
-        "DataLoader(num_workers=4, persistent_workers=True, pin_memory=True), then try "
-        "more workers while the wait becomes shorter");
+        l->out, f, KINO__SAY_SEEN,
+        "batches are made in the training process itself: %s per step, %s of the step "
+        "time, in which nothing else runs",
+        kino__say_time(waiting / l->facts->step_count),
+        kino__say_share(waiting, l->facts->step_time));
+    kino__finding_say(l->out, f, KINO__SAY_WHY,
+                      "with workers the next batch is made while the last one is computed");
+    kino__finding_say(l->out, f, KINO__SAY_DO,
+                      "DataLoader(num_workers=4, persistent_workers=True%s), then try more workers "
+                      "while the wait becomes shorter",
+                      l->scan->has_device ? ", pin_memory=True" : "");
+    kino__finding_claim_cover(l->out, f, &l->scan->loading, INT64_MIN, INT64_MAX);
     for (size_t i = 0; i < items->count && i < 3; i++)
         kino__finding_cite(f, kino__trace_event_id(l->trace, items->items[i].row));
 }

@@ -30,11 +30,10 @@ static void look(const kino__rule_look *l)
                       (int)kino__cut(first->name, 40), first->name.data, kino__say_time(length),
                       p->steps.count - 1, kino__say_time(median));
     kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "it counts in all averages, which are worse than the training is");
-    kino__finding_say(
-        l->out, f, KINO__SAY_DO,
-        "record later: torch.profiler.schedule(wait=5, warmup=2, active=5), or leave the "
-        "step out with --steps where an analysis has it");
+                      "it counts in all averages, which are worse than the run is");
+    kino__finding_say(l->out, f, KINO__SAY_DO,
+                      "%s, or leave the step out with --steps where an analysis has it",
+                      kino__advise_later(l->program));
     if (first->row != KINO_NO_ROW)
         kino__finding_cite(f, kino__trace_event_id(l->trace, first->row));
 }

@@ -14,20 +14,39 @@ static const kino__threshold thresholds[] = {
     {0},
 };
 
+/* The time of the zeroing: idle time within it, and its work on the device. */
+static void claim(const kino__rule_look *l, const kino__finding *f)
+{
+    const kino__scan_items *items = &l->scan->items[KINO__SCAN_ZEROED];
+    for (size_t i = 0; i < items->count; i++) {
+        uint32_t row = items->items[i].row, node = kino__profile_node_of(l->profile, row);
+        kino__interval span = kino__scan_interval(l->scan, row);
+        if (!kino__scan_is_in_step(l->scan, span.start))
+            continue;
+        kino__finding_claim_cover(l->out, f, &l->scan->idle, span.start, span.end);
+        if (node != KINO__NO_NODE)
+            kino__scan_claim_work(l, f, node);
+    }
+}
+
 static void look(const kino__rule_look *l)
 {
     const kino__profile *p = l->profile;
     const kino__scan_items *items = &l->scan->items[KINO__SCAN_ZEROED];
-    kino__scan_sum sum = kino__scan_sum_of(l->scan, items);
-    int64_t device = 0;
+    kino__scan_sum sum;
+    kino__intervals work = {0};
     size_t first = SIZE_MAX;
+    bool ok = kino__scan_sum_of(l->scan, items, &sum);
     for (size_t i = 0; i < items->count; i++) {
-        uint32_t row = items->items[i].row, node = p->node_of_row[row];
+        uint32_t row = items->items[i].row, node = kino__profile_node_of(p, row);
         if (!kino__scan_is_in_step(l->scan, l->trace->ts[row]))
             continue;
         first = first == SIZE_MAX ? i : first;
-        device += node == KINO__NO_NODE ? 0 : p->nodes.items[node].device_total;
+        ok = ok && (node == KINO__NO_NODE || kino__scan_add_work(l->scan, node, &work));
     }
+    int64_t device = kino__scan_unite(&work);
+    kino__vec_deinit(&work);
+    l->out->failed |= !ok;
     int64_t cost = sum.spent > device ? sum.spent : device;
     if (!kino__is_above(cost, l->facts->step_time, l->thresholds[T_SHARE]))
         return;
@@ -37,18 +56,20 @@ static void look(const kino__rule_look *l)
     char line[160];
     kino__scan_line(l->scan, &items->items[first], line, sizeof line);
     kino__finding_say(l->out, f, KINO__SAY_TITLE, "gradients are zeroed instead of dropped");
-    kino__finding_say(
-        l->out, f, KINO__SAY_SEEN,
-        "zero_grad writes zeros %.1f times a step: %s on the host, %s on the device%s%s",
-        (double)sum.count / (double)l->facts->step_count,
-        kino__say_time(sum.spent / l->facts->step_count),
-        kino__say_time(device / l->facts->step_count), *line ? ", at " : "", line);
+    kino__finding_say(l->out, f, KINO__SAY_SEEN,
+                      "zero_grad writes zeros %.1f times per step: %s on the host%s%s%s%s%s",
+                      (double)sum.count / (double)l->facts->step_count,
+                      kino__say_time(sum.spent / l->facts->step_count),
+                      l->scan->has_device ? ", " : "",
+                      l->scan->has_device ? kino__say_time(device / l->facts->step_count) : "",
+                      l->scan->has_device ? " on the device" : "", *line ? ", at " : "", line);
     kino__finding_say(
         l->out, f, KINO__SAY_WHY,
         "the next backward pass has to add to the zeros; without them it just writes");
     kino__finding_say(l->out, f, KINO__SAY_DO,
                       "call optimizer.zero_grad(set_to_none=True), the default since PyTorch 2.0: "
                       "remove set_to_none=False, or the loop over p.grad.zero_()");
+    claim(l, f);
     for (size_t i = first; i < items->count && i < first + 3; i++)
         kino__finding_cite(f, kino__trace_event_id(l->trace, items->items[i].row));
 }

@@ -133,20 +133,25 @@ static void add_queue_points(work *w, const kino__frame *f, const kino__queue *q
     }
 }
 
+/* Only HTA leaves it out. */
+static bool has_last_step(const work *w)
+{
+    return w->options.include_last_step || !w->options.compat;
+}
+
 static kino_status add_queues(work *w, kino_error *err)
 {
-    const kino__frame *f = kino__frame_of(w->trace, w->mode, w->options.include_last_step, NULL);
+    const kino__frame *f = kino__frame_of(w->trace, w->mode, has_last_step(w), NULL);
     kino__queue queue = {0};
     bool ok = f && kino__queue_make(f, &queue);
     if (ok && !has_counter(w, KINO__STR("Queue Length")))
         add_queue_points(w, f, &queue);
     kino__queue_deinit(&queue);
     if (!ok)
-        return kino__fail_nomem(err);
+        return kino__frame_explain(w->trace, kino__fail_nomem(err), err);
     if (f->is_cut)
-        kino__overlay_warn(w->out,
-                           "queue lengths and bandwidths end before the last step, as HTA's "
-                           "do; include_last_step goes on");
+        kino__overlay_warn(w->out, "queue lengths and bandwidths end before the last step, as in "
+                                   "HTA; use --include-last-step to include it");
     return KINO_OK;
 }
 
@@ -163,7 +168,7 @@ static kino_status add_bandwidths(work *w, const uint32_t *rows, kino_error *err
     enum { TS = 1, NAME, BANDWIDTH, EVENT };
     const kino_param params[] = {
         {"series", "yes"},
-        {"include_last_step", w->options.include_last_step ? "yes" : "no"},
+        {"include_last_step", has_last_step(w) ? "yes" : "no"},
         {"compat", w->options.compat},
     };
     kino_result *result;
@@ -313,10 +318,10 @@ static kino_status add_all(work *w, kino_error *err)
     if (st == KINO_OK && w->overlay->failed)
         st = kino__fail_nomem(err);
     if (st == KINO_OK && w->overlay->events.count == 0)
-        kino__derived_run_warn(w->out,
-                               "%s: no counters: it has no work of a device with its launches, no "
-                               "copies and no memory events that they could be made of",
-                               kino__trace_title(&w->out->arena, w->trace));
+        kino__derived_run_warn(
+            w->out,
+            "%s: no counters: it has no device work with launches, no copies and no memory events",
+            kino__trace_title(&w->out->arena, w->trace));
     free(rows);
     return st;
 }
@@ -364,6 +369,7 @@ kino_status kino_run_add_counters(kino_run *run, const kino_counter_options *opt
     if (options)
         memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
     if (given.compat && strcmp(given.compat, "hta") != 0 && strcmp(given.compat, "hta-ns") != 0)
-        return kino__fail(err, KINO_ARGUMENT, "compat: '%s' is none of hta, hta-ns", given.compat);
+        return kino__fail(err, KINO_ARGUMENT,
+                          "invalid value '%s' for compat (expected: hta or hta-ns)", given.compat);
     return kino__overlay_make(run, add_to_all, &given, out, err);
 }

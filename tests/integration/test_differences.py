@@ -72,7 +72,8 @@ def main():
             seen |= {(defect, analysis) for defect in reasons}
     for defect, analysis in sorted(SEEN):
         report.check(f"{defect} in {analysis} is listed", (defect, analysis) in pairs)
-        report.check(f"{defect} in {analysis} is seen", (defect, analysis) in seen)
+        if common.HAS_SHARED:  # the synthetic traces do not have all of them
+            report.check(f"{defect} in {analysis} is seen", (defect, analysis) in seen)
     return report.finish()
 
 

@@ -38,9 +38,10 @@ def check_case(report, case):
             got = case.analyze("stragglers", *arguments, compat=compat)["stragglers"]
             report.equal(f"{what}: {which}", [row["rank"] for row in got], ranks)
         check_metric(report, f"{what}: metric", case.analyze("stragglers", compat=compat)["metric"], golden["metric"], not folder)
-        # Nothing in these traces is changed by the fixes.
-        mine, theirs = case.analyze("stragglers", compat=None), case.analyze("stragglers", compat="hta-ns")
-        report.equal(f"{case.name}: default", mine["stragglers"], theirs["stragglers"])
+        # The default has a verdict of its own, made of no clocks: whoever it names is named once, and is in the table of ranks.
+        mine = case.analyze("stragglers", compat=None)
+        slow = [row["rank"] for row in mine["ranks"] if row["is_straggler"]]
+        report.equal(f"{case.name}: default", [row["rank"] for row in mine["stragglers"]], slow)
     return compared
 
 

@@ -4,7 +4,6 @@
 TORCH_PYTHON names a Python that has torch (default: that of tools/install-torch, else this one); without one the test is
 skipped."""
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -15,18 +14,15 @@ from support import common  # noqa: E402
 
 
 def record(folder):
-    installed = common.ROOT / "build/torch/bin/python"
-    python = os.environ.get("TORCH_PYTHON", str(installed) if installed.exists() else sys.executable)
-    found = subprocess.run([python, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True,
-                           check=False)
-    if found.returncode != 0:
-        common.skip(f"NOT TESTED: {python} has no torch (TORCH_PYTHON may name one that has)")
+    python, version = common.torch_python()
+    if not python:
+        common.skip("NOT TESTED: no PyTorch (tools/install-torch, or TORCH_PYTHON)")
     trace = folder / "trace.json"
     done = subprocess.run([python, common.ROOT / "examples/train_small.py", trace], capture_output=True, text=True,
                           timeout=300, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"examples/train_small.py: {done.stderr[-500:]}")
-    return trace, found.stdout.strip()
+    return trace, version
 
 
 def main():

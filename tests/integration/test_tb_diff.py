@@ -78,6 +78,8 @@ def check_recorded(report):
             count += 1
     report.check("diffs were compared", count >= 6, count)
     path = tensorboard.GOLDEN / "resnet50_num_workers_0/diff_self.json.gz"
+    if not report.has(path):
+        return
     with gzip.open(path) as file:
         answer = json.loads(file.read())
     trace = next(profile.trace for profile in tensorboard.profiles()

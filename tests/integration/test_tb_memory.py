@@ -126,6 +126,8 @@ def write(folder, name, document):
 
 
 def check_unit(report, folder, name):
+    if not report.has(tensorboard.GOLDEN / "unit" / f"{name}.json"):
+        return
     case = json.loads((tensorboard.GOLDEN / "unit" / f"{name}.json").read_text())
     expected = case["expected"]["worker0"]
     path = write(folder, "worker0", case["workers"][0]["trace"])
@@ -163,6 +165,8 @@ def lttb(points, wanted):
 
 def check_functions(report):
     """The definitions that this script computes with, against the recorded pairs."""
+    if not report.has(tensorboard.GOLDEN / "unit/functions.json"):
+        return
     functions = json.loads((tensorboard.GOLDEN / "unit/functions.json").read_text())
     for case in functions["lttb_sample"]:
         report.equal("lttb as recorded", lttb(case["in"], case["n_out"]), case["out"])
@@ -236,7 +240,7 @@ def main():
     report, count = common.Report(), 0
     for profile in tensorboard.profiles():
         count += check_profile(report, profile)
-    report.check("profiles with memory were found", count >= 8, f"only {count}")
+    report.check("profiles with memory were found", count >= (8 if common.HAS_SHARED else 6), f"only {count}")
     with tempfile.TemporaryDirectory() as folder:
         for name in ("memory_view", "memory_curve_step_plot"):
             check_unit(report, folder, name)

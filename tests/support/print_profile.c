@@ -1,5 +1,5 @@
-/* print_profile.c - a trace's profile (model/profile/profile.h) as JSON, for tests that compare it with
- * recorded answers: print_profile [--compat] [--trees] TRACE
+/* print_profile.c - a trace's profile (model/profile/profile.h) as JSON, for tests that compare it
+ * with recorded answers: print_profile [--compat] [--trees] TRACE
  * With --time it prints only how long the profile took to make on one thread, in ms.
  *
  * Times are ns of the file's own clock. Trees are flat: nodes parents first, each with its depth.*/
@@ -147,8 +147,9 @@ static void print_launches(printing *x, const kino__node *n)
     const kino__trace *trace = x->p->trace;
     kino__json_key(&x->json, "runtimes");
     kino__json_begin_array(&x->json);
-    for (uint32_t i = n->first_launch; i < n->first_launch + n->launch_count; i++) {
-        const kino__launch *launch = &x->p->launches.items[i];
+    uint32_t count;
+    const kino__launch *launch = kino__node_launches(x->p, n, &count);
+    for (uint32_t i = 0; i < count; i++, launch++) {
         kino__json_begin_object(&x->json);
         if (launch->row != KINO_NO_ROW) {
             uint32_t row = launch->row;
@@ -172,13 +173,14 @@ static void print_node(printing *x, uint32_t index, int64_t depth)
     else
         key_text(x, "name", kino__node_name(x->p, n));
     key_text(x, "class", kino__str_from(class_name(n->class)));
-    key_int(x, "start", n->start + x->shift);
-    key_int(x, "end", n->end + x->shift);
-    key_int(x, "self_host_duration", n->self_host);
-    key_int(x, "device_duration", n->device_total);
-    key_int(x, "self_device_duration", n->device_self);
-    key_int(x, "tc_self", n->tensor_self);
-    key_int(x, "tc_total", n->tensor_total);
+    key_int(x, "start", kino__node_start(x->p, n) + x->shift);
+    key_int(x, "end", kino__node_end(x->p, n) + x->shift);
+    kino__node_sums sums = kino__node_sums_of(x->p, n);
+    key_int(x, "self_host_duration", sums.self_host);
+    key_int(x, "device_duration", sums.device_total);
+    key_int(x, "self_device_duration", sums.device_self);
+    key_int(x, "tc_self", sums.tensor_self);
+    key_int(x, "tc_total", sums.tensor_total);
     key_bool(x, "tc_eligible", n->is_eligible);
     key_bool(x, "is_operator", n->is_operator);
     print_launches(x, n);

@@ -10,7 +10,19 @@
 #include "rule/rule.h"
 #include "unit/test.h"
 
-enum { C_RULE, C_SEVERITY, C_TITLE, C_SEEN, C_WHY, C_DO, C_GAIN, C_RANKS, C_EVIDENCE, C_WIDTH };
+enum {
+    C_RULE,
+    C_SEVERITY,
+    C_TITLE,
+    C_SEEN,
+    C_WHY,
+    C_DO,
+    C_GAIN,
+    C_RANKS,
+    C_EVIDENCE,
+    C_RANK,
+    C_WIDTH
+};
 
 scene *scene_new(void)
 {
@@ -18,6 +30,23 @@ scene *scene_new(void)
     REQUIRE(s != NULL);
     s->next = 1000;
     return s;
+}
+
+scene *scene_one_step(void)
+{
+    scene *s = scene_new();
+    scene_step(s, 0, SCENE_STEP);
+    return s;
+}
+
+bool said_holds(const char *text, const char *part)
+{
+    return strstr(text, part) != NULL;
+}
+
+bool said_near(double got, double want)
+{
+    return fabs(got - want) < 1e-9;
 }
 
 fixture_event *scene_add(scene *s, fixture_event event)
@@ -128,6 +157,8 @@ said scenes_say(scene **s, size_t count, const char *rule, const char *set)
         answer.is_said = true;
         answer.gain = row[C_GAIN].kind == KINO_CELL_FLOAT ? row[C_GAIN].value.real : NAN;
         PUT(answer.severity, row[C_SEVERITY]);
+        PUT(answer.title, row[C_TITLE]);
+        PUT(answer.advice, row[C_DO]);
         PUT(answer.seen, row[C_SEEN]);
         PUT(answer.ranks, row[C_RANKS]);
         PUT(answer.evidence, row[C_EVIDENCE]);

@@ -23,6 +23,8 @@ typedef struct scene {
 } scene;
 
 scene *scene_new(void);
+enum { SCENE_STEP = 1000000 }; /* 1 ms: 1 ns is a millionth of it */
+scene *scene_one_step(void);
 fixture_event *scene_add(scene *s, fixture_event event);
 /* ProfilerStep#1, #2, ... */
 void scene_step(scene *s, int64_t start, int64_t end);
@@ -38,10 +40,15 @@ typedef struct said {
     bool is_said;
     double gain; /* percent; NaN: not known */
     char severity[8];
-    char seen[512]; /* what was seen */
-    char ranks[64]; /* "[0, 2]" */
+    char title[96];
+    char advice[512]; /* what to do */
+    char seen[512];   /* what was seen */
+    char ranks[64];   /* "[0, 2]" */
     char evidence[64];
 } said;
+
+bool said_holds(const char *text, const char *part);
+bool said_near(double got, double want);
 
 /* What a rule says about the scene (the first finding of it); frees the scene. `set`: thresholds,
  * or NULL. */

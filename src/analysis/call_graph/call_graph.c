@@ -31,7 +31,8 @@ typedef struct partial {
     KINO__VEC(stack) stacks;
     KINO__VEC(node) nodes;
     int64_t origin; /* compat: the first start of all traces; KINO_NO_TIME: no rows */
-    bool is_cut;
+    bool is_cut, has_device;
+    int64_t alone; /* the default: device work in no tree */
 } partial;
 
 static void deinit(void *value)
@@ -102,8 +103,10 @@ static bool add_nodes(const kino__call_graph *g, partial *p)
     for (uint32_t at = 0; at < f->count; at++) {
         bool is_in = kino__call_graph_has(g, at);
         p->origin = p->origin == KINO_NO_TIME || f->ts[at] < p->origin ? f->ts[at] : p->origin;
-        if (!is_in && !is_hta)
+        if (!is_in && !is_hta) {
+            p->alone += kino__frame_is_device(f, at);
             continue;
+        }
         p->nodes.items[p->nodes.count++] = (node){
             .rank = f->trace->rank,
             .event = kino__trace_event_id(f->trace, f->row[at]),
@@ -130,6 +133,7 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     if (!g || !add_stacks(g, p) || !add_nodes(g, p))
         return kino__fail_nomem(err);
     p->is_cut = g->frame->is_cut;
+    p->has_device = kino__frame_has_device(g->frame);
     return KINO_OK;
 }
 
@@ -145,6 +149,8 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
         (into->origin == KINO_NO_TIME || from->origin < into->origin))
         into->origin = from->origin;
     into->is_cut |= from->is_cut;
+    into->has_device |= from->has_device;
+    into->alone = kino__sum(into->alone, from->alone);
     return KINO_OK;
 }
 
@@ -182,6 +188,8 @@ static void pack(kino__pack *pack, void *value)
     KINO__PACK_VEC(pack, &p->nodes, pack_node);
     kino__pack_int(pack, &p->origin);
     kino__pack_bool(pack, &p->is_cut);
+    kino__pack_bool(pack, &p->has_device);
+    kino__pack_tally(pack, &p->alone);
 }
 
 /* -- the answer -- */
@@ -237,7 +245,7 @@ static void add_time(const partial *p, bool is_compat, kino__table *table, int64
                                        : time);
 }
 
-static void add_stack_row(kino__table *table, const stack *s)
+static void add_stack_row(kino__table *table, const stack *s, bool has_device)
 {
     kino__table_add_int(table, s->rank);
     kino__table_add_int(table, s->pid);
@@ -246,8 +254,8 @@ static void add_stack_row(kino__table *table, const stack *s)
     kino__table_add_int(table, s->stack_root);
     kino__table_add_int(table, s->events);
     kino__table_add_int(table, s->max_depth);
-    kino__table_add_int(table, s->num_kernels);
-    kino__table_add_int(table, s->kernel_dur);
+    kino__table_add_int(table, has_device ? s->num_kernels : KINO_NO_INT);
+    kino__table_add_int(table, has_device ? s->kernel_dur : KINO_NO_INT);
 }
 
 static kino_status finish(const kino__analysis *a, void *value, kino_result *result,
@@ -256,8 +264,9 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     (void)err;
     const partial *p = value;
     kino__table *table = kino__analysis_table(result, 0);
+    bool has_device = p->has_device || a->compat;
     for (size_t i = 0; i < p->stacks.count; i++)
-        add_stack_row(table, &p->stacks.items[i]);
+        add_stack_row(table, &p->stacks.items[i], has_device);
     table = kino__analysis_table(result, 1);
     bool has_kernels = false;
     for (size_t i = 0; i < p->nodes.count; i++) {
@@ -269,8 +278,8 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         kino__table_add_int(table, n->parent);
         kino__table_add_int(table, n->depth);
         kino__table_add_int(table, n->height);
-        kino__table_add_int(table, n->num_kernels);
-        kino__table_add_int(table, n->kernel_dur);
+        kino__table_add_int(table, has_device ? n->num_kernels : KINO_NO_INT);
+        kino__table_add_int(table, has_device ? n->kernel_dur : KINO_NO_INT);
         kino__table_add_int(table, has_any ? kino__difference(n->kernel_end, n->kernel_start)
                                            : KINO_NO_INT);
         add_time(p, a->compat != NULL, table, n->kernel_start);
@@ -279,9 +288,16 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     }
     if (p->stacks.count == 0)
         kino__result_note(result, "call stacks not available: no spans of host threads");
+    else if (!has_device)
+        kino__result_note(result, "kernels not available: no device work was recorded");
     else if (!has_kernels)
         kino__result_note(result, "times of kernels not available: no launch has its work in the "
                                   "trace");
+    if (p->alone)
+        kino__result_note(result,
+                          "%lld spans are in no call stack: device work whose launch is not in the "
+                          "trace",
+                          (long long)p->alone);
     kino__note_cut(result, p->is_cut);
     return KINO_OK;
 }

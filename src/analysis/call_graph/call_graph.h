@@ -11,7 +11,7 @@
 #ifndef KINO__ANALYSIS_CALL_GRAPH_H
 #define KINO__ANALYSIS_CALL_GRAPH_H
 
-#include "model/frame/frame.h"
+#include "analysis/frame_params.h"
 
 enum {
     KINO__CALL_TOP = -1,  /* parent: the root of its thread */

@@ -1,4 +1,4 @@
-/* completeness.c - is the trace whole and sane? What was dropped, repaired, unmatched, out of
+/* completeness.c - is the trace complete and valid? What was dropped, repaired, unmatched, out of
  * order, or is not there at all: per rank and kind. `kino check` shows it.
  *
  * Method: each trace is checked by itself (completeness_scan.c); here the traces are set beside
@@ -45,7 +45,7 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 /* -- saving -- */
 
-static void pack_finding(kino__pack *pack, kino__finding *f)
+static void pack_finding(kino__pack *pack, kino__check_finding *f)
 {
     kino__pack_int(pack, &f->count);
     kino__pack_int(pack, &f->of);
@@ -53,7 +53,7 @@ static void pack_finding(kino__pack *pack, kino__finding *f)
     kino__pack_u32(pack, &f->place_count);
     if (f->place_count > KINO__FINDING_PLACES || f->reason >= KINO__REASON_COUNT) {
         pack->is_damaged = true;
-        *f = (kino__finding){0};
+        *f = (kino__check_finding){0};
     }
     for (uint32_t i = 0; i < f->place_count; i++)
         kino__pack_int(pack, &f->places[i]);
@@ -241,8 +241,8 @@ typedef struct report {
     partial *p;
     kino_result *result;
     kino__table *findings;
-    kino__buffer text;                      /* scratch */
-    kino__finding run[KINO__FINDING_COUNT]; /* what only the run as a whole shows */
+    kino__buffer text;                            /* scratch */
+    kino__check_finding run[KINO__FINDING_COUNT]; /* what only the run as a whole shows */
     bool is_of_run[KINO__FINDING_COUNT];
 } report;
 
@@ -267,7 +267,7 @@ static void add_places(report *r, const char *what, const int64_t *places, uint6
                                total > count ? ", ..." : "");
 }
 
-static void add_events(report *r, const kino__finding *f, bool are_events)
+static void add_events(report *r, const kino__check_finding *f, bool are_events)
 {
     r->text.size = 0;
     for (uint32_t i = 0; i < f->place_count; i++)
@@ -289,7 +289,7 @@ static void begin_row(report *r, int64_t rank, int64_t trace, severity level, co
     kino__table_add_int(r->findings, of);
 }
 
-static void end_row(report *r, const kind *k, const kino__finding *f, bool are_events)
+static void end_row(report *r, const kind *k, const kino__check_finding *f, bool are_events)
 {
     kino__table_add_text(r->findings, kino__str_from(k->meaning));
     add_events(r, f, are_events);
@@ -308,7 +308,7 @@ static void add_damage(report *r, const kind *k, kino__damage d)
             places[n] = (int64_t)t->ledger.first[d][n];
         begin_row(r, t->rank, t->trace, k->severity, k, (int64_t)count, KINO_NO_INT);
         add_places(r, "byte", places, known, count);
-        end_row(r, k, &(kino__finding){0}, false);
+        end_row(r, k, &(kino__check_finding){0}, false);
     }
 }
 
@@ -316,7 +316,7 @@ static void add_finding(report *r, const kind *k, kino__finding_id id)
 {
     for (size_t i = 0; !r->is_of_run[id] && i < r->p->traces.count; i++) {
         const kino__trace_check *t = &r->p->traces.items[i];
-        const kino__finding *f = &t->findings[id];
+        const kino__check_finding *f = &t->findings[id];
         if (f->count == KINO_NO_INT || f->count == 0)
             continue;
         begin_row(r, t->rank, t->trace, k->severity, k, f->count, f->of);
@@ -333,7 +333,7 @@ static severity run_severity(const report *r, const kind *k, kino__finding_id id
 
 static void add_run_finding(report *r, const kind *k, kino__finding_id id)
 {
-    const kino__finding *f = &r->run[id];
+    const kino__check_finding *f = &r->run[id];
     if (!r->is_of_run[id] || f->count == KINO_NO_INT || f->count == 0)
         return;
     bool are_ranks = id == KINO__FINDING_MISSING_RANK || id == KINO__FINDING_DUPLICATE_RANK;
@@ -370,7 +370,7 @@ static int compare_ranks(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void place(kino__finding *f, int64_t where)
+static void place(kino__check_finding *f, int64_t where)
 {
     f->count++;
     if (f->place_count < KINO__FINDING_PLACES)
@@ -380,8 +380,8 @@ static void place(kino__finding *f, int64_t where)
 /* Sorted ranks: what is missing below world_size, what is double. */
 static void compare_with_world(report *r, const int64_t *ranks, size_t count, int64_t world)
 {
-    kino__finding *missing = &r->run[KINO__FINDING_MISSING_RANK];
-    kino__finding *twice = &r->run[KINO__FINDING_DUPLICATE_RANK];
+    kino__check_finding *missing = &r->run[KINO__FINDING_MISSING_RANK];
+    kino__check_finding *twice = &r->run[KINO__FINDING_DUPLICATE_RANK];
     int64_t next = 0; /* the first rank that was not seen yet */
     for (size_t i = 0; i <= count; i++) {
         bool is_end = i == count;
@@ -399,9 +399,9 @@ static void compare_with_world(report *r, const int64_t *ranks, size_t count, in
     twice->of = (int64_t)count;
 }
 
-static void unavailable(kino__finding *f, kino__reason reason)
+static void unavailable(kino__check_finding *f, kino__reason reason)
 {
-    *f = (kino__finding){.count = KINO_NO_INT, .of = KINO_NO_INT, .reason = reason};
+    *f = (kino__check_finding){.count = KINO_NO_INT, .of = KINO_NO_INT, .reason = reason};
 }
 
 static bool compare_traces(report *r)
@@ -411,8 +411,8 @@ static bool compare_traces(report *r)
     int64_t *ranks = malloc((count + 1) * sizeof *ranks);
     if (!ranks)
         return false;
-    kino__finding *differ = &r->run[KINO__FINDING_WORLDS_DIFFER];
-    kino__finding *unknown = &r->run[KINO__FINDING_UNKNOWN_RANK];
+    kino__check_finding *differ = &r->run[KINO__FINDING_WORLDS_DIFFER];
+    kino__check_finding *unknown = &r->run[KINO__FINDING_UNKNOWN_RANK];
     for (size_t i = 0; i < count; i++) {
         const kino__trace_check *t = &r->p->traces.items[i];
         if (t->rank == KINO_NO_INT)
@@ -436,7 +436,7 @@ static bool compare_traces(report *r)
     if (known == 0)
         unavailable(&r->run[KINO__FINDING_DUPLICATE_RANK], KINO__REASON_RANKS);
     if (count == 1) /* alone it needs no rank */
-        *unknown = (kino__finding){.of = 1};
+        *unknown = (kino__check_finding){.of = 1};
     free(ranks);
     return true;
 }
@@ -449,7 +449,7 @@ typedef struct tally {
     uint32_t reason; /* of the first trace that could not be checked */
 } tally;
 
-static void add_to_tally(tally *t, const kino__finding *f)
+static void add_to_tally(tally *t, const kino__check_finding *f)
 {
     if (f->count == KINO_NO_INT) {
         t->reason = t->unavailable++ ? t->reason : f->reason;
@@ -571,8 +571,9 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
 }
 
 const kino__analysis_def kino__analysis_completeness = {
+    .takes_every_process = true,
     .name = "completeness",
-    .help = "is the trace whole and sane: what was dropped, repaired, unmatched, out of order",
+    .help = "is the trace complete and valid: what was dropped, repaired, unmatched, out of order",
     .description =
         "Looks for everything that makes the other answers less certain: damage seen\n"
         "while reading, events that the profiler says it dropped, launches without\n"

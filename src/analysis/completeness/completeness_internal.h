@@ -42,20 +42,20 @@ typedef enum kino__reason {
 enum { KINO__FINDING_PLACES = KINO__LEDGER_PLACES };
 
 /* What one check found in one trace. */
-typedef struct kino__finding {
+typedef struct kino__check_finding {
     int64_t count;   /* KINO_NO_INT: not checked, and why */
     int64_t of;      /* how many were looked at; KINO_NO_INT: no such number */
     uint32_t reason; /* kino__reason */
     uint32_t place_count;
     int64_t places[KINO__FINDING_PLACES]; /* ids of events, earliest first */
     int64_t times[KINO__FINDING_PLACES];  /* of these, while they are gathered */
-} kino__finding;
+} kino__check_finding;
 
 /* What one trace gives. */
 typedef struct kino__trace_check {
     int64_t trace, rank, world_size;
     kino__ledger ledger;
-    kino__finding findings[KINO__FINDING_COUNT];
+    kino__check_finding findings[KINO__FINDING_COUNT];
 } kino__trace_check;
 
 /* What kino's recorder lost, for one reason. */
@@ -70,7 +70,7 @@ typedef KINO__VEC(kino__loss) kino__losses;
 /* completeness_loss.c: what the trace says of it; false: memory is out. */
 bool kino__completeness_losses(const kino__trace *trace, kino__losses *out);
 /* The same into the findings, behind check of the profiler's own counts. */
-void kino__completeness_recorder(const kino__trace *trace, kino__finding *findings);
+void kino__completeness_recorder(const kino__trace *trace, kino__check_finding *findings);
 /* The table of them. NULL: it is not wanted. */
 extern const kino_column kino__loss_columns[];
 void kino__losses_fill(kino__table *table, const kino__losses *losses, bool is_one_trace);

@@ -63,16 +63,16 @@ bool kino__completeness_losses(const kino__trace *trace, kino__losses *out)
 
 /* A trace of others says nothing of all this, which is as good as none; but what was dropped is
  * then not known. */
-void kino__completeness_recorder(const kino__trace *trace, kino__finding *findings)
+void kino__completeness_recorder(const kino__trace *trace, kino__check_finding *findings)
 {
     kino_str loss = kino__trace_metadata(trace, "kino_loss");
-    kino__finding *dropped = &findings[KINO__FINDING_PROFILER_DROPPED];
+    kino__check_finding *dropped = &findings[KINO__FINDING_PROFILER_DROPPED];
     if (!loss.size)
         return;
     if (dropped->count == KINO_NO_INT)
-        *dropped = (kino__finding){.of = KINO_NO_INT};
+        *dropped = (kino__check_finding){.of = KINO_NO_INT};
     for (uint32_t i = 0; i < REASONS; i++) {
-        kino__finding *f = &findings[reasons[i].finding];
+        kino__check_finding *f = &findings[reasons[i].finding];
         f->count = kino__sum(f->count, count_of(loss, reasons[i].key));
     }
 }

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 
 #include "analysis/completeness/completeness_internal.h"
+#include "analysis/overlaps.h"
 #include "base/error.h"
-#include "base/map.h"
+#include "model/profile/profile_ids.h"
+#include "names/communication.h"
 #include "names/launch_calls.h"
 #include "store/args.h"
 #include "store/link.h"
@@ -15,14 +17,14 @@ static const int64_t LONGEST_SPAN_NS = 86400000000000; /* a day */
 
 /* -- findings -- */
 
-static void skip(kino__finding *f, kino__reason reason)
+static void skip(kino__check_finding *f, kino__reason reason)
 {
     f->count = f->of = KINO_NO_INT;
     f->reason = reason;
 }
 
 /* One more, at this event; the earliest places are kept. */
-static void found(kino__finding *f, const kino__trace *trace, uint32_t row)
+static void found(kino__check_finding *f, const kino__trace *trace, uint32_t row)
 {
     int64_t id = kino__trace_event_id(trace, row), ts = trace->ts[row];
     uint32_t at = f->place_count;
@@ -109,12 +111,12 @@ static bool is_absurd(int64_t dur, const window *w)
     return w->start <= w->end && !__builtin_sub_overflow(w->end, w->start, &length) && dur > length;
 }
 
-static void check_durations(const kino__trace *trace, kino__finding *findings)
+static void check_durations(const kino__trace *trace, kino__check_finding *findings)
 {
-    kino__finding *missing = &findings[KINO__FINDING_NO_DURATION];
-    kino__finding *negative = &findings[KINO__FINDING_NEGATIVE_DURATION];
-    kino__finding *absurd = &findings[KINO__FINDING_ABSURD_DURATION];
-    kino__finding *outside = &findings[KINO__FINDING_OUTSIDE];
+    kino__check_finding *missing = &findings[KINO__FINDING_NO_DURATION];
+    kino__check_finding *negative = &findings[KINO__FINDING_NEGATIVE_DURATION];
+    kino__check_finding *absurd = &findings[KINO__FINDING_ABSURD_DURATION];
+    kino__check_finding *outside = &findings[KINO__FINDING_OUTSIDE];
     window w = find_window(trace);
     int64_t spans = 0;
     for (uint32_t row = 0; row < trace->event_count; row++) {
@@ -132,17 +134,17 @@ static void check_durations(const kino__trace *trace, kino__finding *findings)
     }
     missing->of = negative->of = absurd->of = outside->of = spans;
     for (int i = 0; spans == 0 && i < 3; i++)
-        skip((kino__finding *[]){missing, negative, absurd}[i], KINO__REASON_SPANS);
+        skip((kino__check_finding *[]){missing, negative, absurd}[i], KINO__REASON_SPANS);
     if (spans == 0 || w.start > w.end)
         skip(outside, spans ? KINO__REASON_WINDOW : KINO__REASON_SPANS);
 }
 
 /* -- pairs and flows -- */
 
-static void check_pairs(const kino__trace *trace, kino__finding *findings)
+static void check_pairs(const kino__trace *trace, kino__check_finding *findings)
 {
-    kino__finding *begin = &findings[KINO__FINDING_UNMATCHED_BEGIN];
-    kino__finding *end = &findings[KINO__FINDING_UNMATCHED_END];
+    kino__check_finding *begin = &findings[KINO__FINDING_UNMATCHED_BEGIN];
+    kino__check_finding *end = &findings[KINO__FINDING_UNMATCHED_END];
     for (uint32_t row = 0; row < trace->event_count; row++) {
         if (trace->phase[row] == 'B')
             found(begin, trace, row);
@@ -157,10 +159,26 @@ static void check_pairs(const kino__trace *trace, kino__finding *findings)
     }
 }
 
-static kino_status check_flows(const kino__trace *trace, kino__finding *findings, kino_error *err)
+typedef struct flow_check {
+    const kino__trace *trace;
+    kino__check_finding *start, *end;
+} flow_check;
+
+static void see_point(void *context, uint32_t row, bool has_before, bool has_next)
 {
-    kino__finding *start = &findings[KINO__FINDING_FLOW_START];
-    kino__finding *end = &findings[KINO__FINDING_FLOW_END];
+    flow_check *check = context;
+    uint8_t phase = check->trace->phase[row];
+    if (phase == 's' && !has_next)
+        found(check->start, check->trace, row);
+    else if ((phase == 'f' && !has_before) || (phase == 't' && !has_before && !has_next))
+        found(check->end, check->trace, row);
+}
+
+static kino_status check_flows(const kino__trace *trace, kino__check_finding *findings,
+                               kino_error *err)
+{
+    kino__check_finding *start = &findings[KINO__FINDING_FLOW_START];
+    kino__check_finding *end = &findings[KINO__FINDING_FLOW_END];
     int64_t starts = 0, ends = 0;
     for (uint32_t row = 0; row < trace->event_count; row++) {
         starts += trace->phase[row] == 's';
@@ -173,25 +191,8 @@ static kino_status check_flows(const kino__trace *trace, kino__finding *findings
         skip(end, KINO__REASON_FLOWS);
         return KINO_OK;
     }
-    const kino__flows *flows = kino__link_flows(trace);
-    enum { HAS_NEXT = 1, HAS_BEFORE = 2 };
-    uint8_t *is_joined = flows ? calloc((size_t)trace->event_count + 1, 1) : NULL;
-    if (!is_joined)
-        return kino__fail_nomem(err);
-    for (size_t i = 0; i < flows->count; i++) {
-        is_joined[flows->items[i].from] |= HAS_NEXT;
-        is_joined[flows->items[i].to] |= HAS_BEFORE;
-    }
-    for (uint32_t row = 0; row < trace->event_count; row++) {
-        uint8_t phase = trace->phase[row];
-        if (phase == 's' && !(is_joined[row] & HAS_NEXT))
-            found(start, trace, row);
-        else if ((phase == 'f' && !(is_joined[row] & HAS_BEFORE)) ||
-                 (phase == 't' && !is_joined[row]))
-            found(end, trace, row);
-    }
-    free(is_joined);
-    return KINO_OK;
+    flow_check check = {trace, start, end};
+    return kino__flow_points_each(trace, see_point, &check) ? KINO_OK : kino__fail_nomem(err);
 }
 
 /* -- launches -- */
@@ -209,13 +210,13 @@ static bool *find_launch_names(const kino__trace *trace)
     return is_launch;
 }
 
-static kino_status check_launches(const kino__trace *trace, kino__finding *findings,
+static kino_status check_launches(const kino__trace *trace, kino__check_finding *findings,
                                   kino_error *err)
 {
-    kino__finding *none = &findings[KINO__FINDING_NO_DEVICE];
-    kino__finding *launch = &findings[KINO__FINDING_LAUNCH_ALONE];
-    kino__finding *device = &findings[KINO__FINDING_DEVICE_ALONE];
-    kino__finding *early = &findings[KINO__FINDING_EARLY_WORK];
+    kino__check_finding *none = &findings[KINO__FINDING_NO_DEVICE];
+    kino__check_finding *launch = &findings[KINO__FINDING_LAUNCH_ALONE];
+    kino__check_finding *device = &findings[KINO__FINDING_DEVICE_ALONE];
+    kino__check_finding *early = &findings[KINO__FINDING_EARLY_WORK];
     const uint32_t *link = kino__link_launch(trace);
     bool *is_launch = link ? find_launch_names(trace) : NULL;
     if (!is_launch)
@@ -258,19 +259,32 @@ static kino_status check_launches(const kino__trace *trace, kino__finding *findi
     return KINO_OK;
 }
 
-static kino_status check_external(const kino__trace *trace, kino__finding *f, kino_error *err)
+static uint64_t largest_external(const kino__trace *trace)
 {
+    uint64_t largest = 0;
+    for (uint32_t row = 0; row < trace->event_count; row++) {
+        uint32_t id = trace->external[row];
+        largest = id < KINO__BIND_WIDE && id > largest ? id : largest;
+    }
+    return largest;
+}
+
+/* Kineto puts the correlation there where it knows no op: such an id says nothing. */
+static kino_status check_external(const kino__trace *trace, kino__check_finding *findings,
+                                  kino_error *err)
+{
+    kino__check_finding *f = &findings[KINO__FINDING_EXTERNAL_ALONE];
+    kino__check_finding *own = &findings[KINO__FINDING_OWN_EXTERNAL];
     const uint32_t owners = KINO__KIND_BIT(KINO__KIND_OP) | KINO__KIND_BIT(KINO__KIND_ANNOTATION);
-    kino__map ops;
-    kino__map_init(&ops, NULL);
+    kino__ids ops;
     int64_t users = 0;
-    bool has_ops = false, ok = true;
+    bool has_ops = false, ok = kino__ids_init(&ops, largest_external(trace), trace->event_count);
     for (uint32_t row = 0; ok && row < trace->event_count; row++) {
         if (!(kind_bit(trace, row) & owners) || !is_span(trace, row))
             continue;
         has_ops = true;
         int64_t id = kino__trace_external(trace, row);
-        ok = id <= 0 || kino__map_put(&ops, (uint64_t)id, 0) != NULL;
+        ok = id <= 0 || kino__ids_set(&ops, (uint64_t)id, 0);
     }
     for (uint32_t row = 0; row < trace->event_count; row++) {
         if (!is_device(trace, row) && !is_call(trace, row))
@@ -279,75 +293,50 @@ static kino_status check_external(const kino__trace *trace, kino__finding *f, ki
         if (id <= 0)
             continue;
         users++;
-        if (!kino__map_get(&ops, (uint64_t)id))
-            found(f, trace, row);
+        if (kino__ids_get(&ops, (uint64_t)id) == KINO__NO_NODE)
+            found(id == kino__trace_correlation(trace, row) ? own : f, trace, row);
     }
-    f->of = users;
-    if (!users || !has_ops)
+    f->of = own->of = users;
+    if (!users || !has_ops) {
         skip(f, users ? KINO__REASON_OPS : KINO__REASON_EXTERNAL);
-    kino__map_deinit(&ops);
+        skip(own, users ? KINO__REASON_OPS : KINO__REASON_EXTERNAL);
+    }
+    kino__ids_deinit(&ops);
     return ok ? KINO_OK : kino__fail_nomem(err);
 }
 
 /* -- overlaps -- */
 
-/* Ends of the spans that are open, the earliest on top. */
-typedef KINO__VEC(int64_t) end_heap;
+typedef struct overlapping {
+    const kino__trace *trace;
+    kino__check_finding *findings;
+    int64_t spans;
+} overlapping;
 
-static void heap_pop(end_heap *heap)
+static void see_overlap(void *context, uint32_t row, kino__overlap overlap)
 {
-    int64_t last = heap->items[--heap->count];
-    size_t at = 0, child;
-    while ((child = 2 * at + 1) < heap->count) {
-        child += child + 1 < heap->count && heap->items[child + 1] < heap->items[child];
-        if (heap->items[child] >= last)
-            break;
-        heap->items[at] = heap->items[child];
-        at = child;
-    }
-    if (heap->count)
-        heap->items[at] = last;
+    overlapping *o = context;
+    o->spans++;
+    if (overlap == KINO__OVERLAP_OTHER)
+        found(&o->findings[KINO__FINDING_OVERLAP], o->trace, row);
+    else if (overlap == KINO__OVERLAP_PYTHON)
+        found(&o->findings[KINO__FINDING_PYTHON_CROSSES], o->trace, row);
 }
 
-static bool heap_push(end_heap *heap, int64_t end)
+static kino_status check_overlaps(const kino__trace *trace, kino__check_finding *findings,
+                                  kino_error *err)
 {
-    if (!kino__vec_reserve(heap, 1))
-        return false;
-    size_t at = heap->count++;
-    for (; at > 0 && heap->items[(at - 1) / 2] > end; at = (at - 1) / 2)
-        heap->items[at] = heap->items[(at - 1) / 2];
-    heap->items[at] = end;
-    return true;
-}
-
-/* Rows are sorted by start, longer first: a span that ends after the earliest end among the open
- * ones crosses that one. */
-static kino_status check_overlaps(const kino__trace *trace, kino__finding *f, kino_error *err)
-{
-    end_heap open = {0};
-    int64_t spans = 0;
-    bool ok = true;
-    for (size_t i = 0; ok && i < trace->tracks.count; i++) {
-        const kino__track *track = &trace->tracks.items[i];
-        open.count = 0;
-        for (uint32_t k = 0; ok && track->kind == KINO__TRACK_HOST && k < track->count; k++) {
-            uint32_t row = track->first + k;
-            if (!is_span(trace, row))
-                continue;
-            spans++;
-            int64_t end = end_of(trace, row);
-            while (open.count && open.items[0] <= trace->ts[row])
-                heap_pop(&open);
-            if (open.count && open.items[0] < end)
-                found(f, trace, row);
-            ok = heap_push(&open, end);
-        }
+    overlapping o = {.trace = trace, .findings = findings};
+    if (!kino__overlaps_each(trace, see_overlap, &o))
+        return kino__fail_nomem(err);
+    kino__check_finding *overlap = &findings[KINO__FINDING_OVERLAP];
+    kino__check_finding *python = &findings[KINO__FINDING_PYTHON_CROSSES];
+    overlap->of = python->of = o.spans;
+    if (!o.spans) {
+        skip(overlap, KINO__REASON_HOST);
+        skip(python, KINO__REASON_HOST);
     }
-    f->of = spans;
-    if (!spans)
-        skip(f, KINO__REASON_HOST);
-    kino__vec_deinit(&open);
-    return ok ? KINO_OK : kino__fail_nomem(err);
+    return KINO_OK;
 }
 
 /* -- what the profiler says about itself -- */
@@ -382,7 +371,7 @@ static int64_t count_lines(kino_str text)
     return lines;
 }
 
-static void set_count(kino__finding *f, int64_t count, int64_t of, kino__reason otherwise)
+static void set_count(kino__check_finding *f, int64_t count, int64_t of, kino__reason otherwise)
 {
     if (count == KINO_NO_INT) {
         skip(f, otherwise);
@@ -411,7 +400,7 @@ static int64_t count_dropped(const kino__trace *trace)
     return sum;
 }
 
-static void check_profiler(const kino__trace *trace, kino__finding *findings)
+static void check_profiler(const kino__trace *trace, kino__check_finding *findings)
 {
     kino_str info = kino__trace_metadata(trace, "INFO");
     kino_str warning = kino__trace_metadata(trace, "WARNING");
@@ -440,11 +429,9 @@ static bool is_collective(const kino__trace *trace, uint32_t row)
     uint32_t kind = kind_bit(trace, row);
     kino_str name = kino__trace_string(trace, trace->name[row]);
     if (kind & KINO__KIND_BIT(KINO__KIND_KERNEL))
-        return kino__str_starts_with(name, KINO__STR("nccl")) ||
-               kino__str_starts_with(name, KINO__STR("rccl"));
-    if (kind & KINO__KIND_BIT(KINO__KIND_OP))
-        return kino__str_is(name, "record_param_comms") ||
-               kino__str_starts_with(name, KINO__STR("c10d::"));
+        return kino__comm_of_kernel(name).kind != KINO__COMM_NONE;
+    if (kind & (KINO__KIND_BIT(KINO__KIND_OP) | KINO__KIND_BIT(KINO__KIND_ANNOTATION)))
+        return kino__comm_of_span(name).kind != KINO__COMM_NONE;
     return false;
 }
 
@@ -457,11 +444,13 @@ static bool is_empty(kino_str value)
     return true;
 }
 
-static kino_status check_metadata(const kino__trace *trace, kino__finding *findings,
+static kino_status check_metadata(const kino__trace *trace, kino__check_finding *findings,
                                   kino_error *err)
 {
-    const kino__steps *steps = kino__link_steps(trace);
-    if (!steps)
+    kino__step_list steps = {0};
+    bool has_list = kino__trace_find_steps(trace, &steps), has_steps = steps.count > 0;
+    kino__vec_deinit(&steps);
+    if (!has_list)
         return kino__fail_nomem(err);
     bool has_kernels = false, has_collectives = false;
     int64_t events = 0;
@@ -474,8 +463,8 @@ static kino_status check_metadata(const kino__trace *trace, kino__finding *findi
     bool has_info = !is_empty(kino__trace_metadata(trace, "distributedInfo"));
     findings[KINO__FINDING_NO_EVENTS].count = events == 0;
     findings[KINO__FINDING_UNKNOWN_CLOCK].count = !trace->is_epoch && events;
-    set_count(&findings[KINO__FINDING_NO_STEPS],
-              events ? (int64_t)(steps->count == 0) : KINO_NO_INT, KINO_NO_INT, KINO__REASON_SPANS);
+    set_count(&findings[KINO__FINDING_NO_STEPS], events ? (int64_t)!has_steps : KINO_NO_INT,
+              KINO_NO_INT, KINO__REASON_SPANS);
     set_count(&findings[KINO__FINDING_NO_PROPERTIES],
               has_kernels ? (int64_t)!has_properties : KINO_NO_INT, KINO_NO_INT,
               KINO__REASON_KERNELS);
@@ -497,7 +486,7 @@ kino_status kino__completeness_scan(const kino__trace *trace, kino__trace_check 
                                .rank = trace->rank,
                                .world_size = trace->world_size,
                                .ledger = trace->ledger};
-    kino__finding *f = out->findings;
+    kino__check_finding *f = out->findings;
     for (int i = 0; i < KINO__FINDING_COUNT; i++)
         f[i].of = KINO_NO_INT;
     check_durations(trace, f);
@@ -506,7 +495,7 @@ kino_status kino__completeness_scan(const kino__trace *trace, kino__trace_check 
     kino__completeness_recorder(trace, f);
     KINO_TRY(check_flows(trace, f, err));
     KINO_TRY(check_launches(trace, f, err));
-    KINO_TRY(check_external(trace, &f[KINO__FINDING_EXTERNAL_ALONE], err));
-    KINO_TRY(check_overlaps(trace, &f[KINO__FINDING_OVERLAP], err));
+    KINO_TRY(check_external(trace, f, err));
+    KINO_TRY(check_overlaps(trace, f, err));
     return check_metadata(trace, f, err);
 }

@@ -8,7 +8,6 @@
 #include "analysis/critical_path/critical_path_result.h"
 #include "base/error.h"
 #include "base/large.h"
-#include "model/frame/frame_internal.h"
 
 #define DEFAULT_ANNOTATION "ProfilerStep"
 
@@ -23,8 +22,7 @@ static const kino_param_info params[] = {
     [KINO__CRITICAL_ZERO_EDGES] = {"zero_weight_edges", KINO_TYPE_BOOL, "no",
                                    "an edge from every launch to its work", NULL},
     [KINO__CRITICAL_GRAPH] = {"graph", KINO_TYPE_BOOL, "no", "also list all nodes and edges", NULL},
-    [KINO__CRITICAL_LAST_STEP] = {"include_last_step", KINO_TYPE_BOOL, "no",
-                                  "keep the last profiler step", NULL},
+    [KINO__CRITICAL_LAST_STEP] = KINO__PARAM_LAST_STEP,
     {0},
 };
 
@@ -193,6 +191,15 @@ static bool add_node(kino__critical_result *p, const kino__critical *c, uint32_t
     return true;
 }
 
+static kino__bound host_bound_of(const kino__critical *c, uint32_t at)
+{
+    const uint16_t comm = KINO__NAME_CARRIES | KINO__NAME_DISPATCHES | KINO__NAME_AWAITS;
+    if (kino__name_flags(c, at) & KINO__NAME_LOAD)
+        return KINO__BOUND_LOADING;
+    return c->is_comm_on_host && kino__is_comm_span(c, at, comm) ? KINO__BOUND_CPU_COMMUNICATION
+                                                                 : KINO__BOUND_CPU;
+}
+
 static kino__bound bound_of(const kino__critical *c, const kino__edge *edge, kino_str name)
 {
     if (edge->type == KINO__EDGE_KERNEL_DELAY)
@@ -202,8 +209,7 @@ static kino__bound bound_of(const kino__critical *c, const kino__edge *edge, kin
     if (edge->type != KINO__EDGE_OPERATOR || edge->event == KINO_NO_ROW)
         return KINO__BOUND_NONE;
     if (c->stream[edge->event] < 0)
-        return kino__name_flags(c, edge->event) & KINO__NAME_LOAD ? KINO__BOUND_LOADING
-                                                                  : KINO__BOUND_CPU;
+        return host_bound_of(c, edge->event);
     kino__kernel_type type = c->f->mode == KINO__FRAME_DEFAULT
                                  ? (kino__kernel_type)c->f->type[edge->event]
                                  : kino__kernel_type_of(name, true);
@@ -255,6 +261,13 @@ static bool add_part(kino__critical_result *p, const kino__critical *c, const ki
     return slot != NULL;
 }
 
+/* On the clock of the region, which is the frame's. */
+static int64_t time_of(const kino__critical *c, uint32_t node)
+{
+    uint32_t at = kino__node_event(c, node);
+    return kino__sum(c->f->ts[at], kino__node_is_end(c, node) ? c->f->dur[at] : 0);
+}
+
 /* Rows of the path, with the numbers they add up to. */
 static bool add_path(kino__critical_result *p, const kino__critical *c, kino__critical_rank *r,
                      text_ids *ids)
@@ -269,6 +282,8 @@ static bool add_path(kino__critical_result *p, const kino__critical *c, kino__cr
         r->path_nodes++;
         *seen = 1;
         ok = add_node(p, c, node, true, ids);
+        int64_t ts = ns_of(c->f, time_of(c, node));
+        r->to = ts > r->to ? ts : r->to; /* what began in the region may end after it */
         if (!ok || i == c->path.count)
             break;
         const kino__edge *edge = &c->edges.items[c->path.items[i]];
@@ -314,6 +329,7 @@ static bool add_rank(kino__critical_result *p, const kino__critical *c, bool has
                                .is_ok = c->is_ok,
                                .in_cycle = c->in_cycle,
                                .left_out = (int64_t)c->edges_left_out,
+                               .unlaunched = c->unlaunched,
                                .events = c->event_count,
                                .nodes = c->node_count,
                                .in_graph = c->in_graph,
@@ -429,10 +445,10 @@ static void pack_ints(kino__pack *pack, int64_t *values, size_t count)
 
 static void pack_rank(kino__pack *pack, kino__critical_rank *r)
 {
-    int64_t *values[] = {&r->rank,       &r->from,     &r->to,         &r->is_ok,
-                         &r->in_cycle,   &r->left_out, &r->events,     &r->nodes,
-                         &r->in_graph,   &r->edges,    &r->path_nodes, &r->path_events,
-                         &r->path_weight};
+    int64_t *values[] = {&r->rank,        &r->from,      &r->to,         &r->is_ok,
+                         &r->in_cycle,    &r->left_out,  &r->events,     &r->nodes,
+                         &r->in_graph,    &r->edges,     &r->path_nodes, &r->path_events,
+                         &r->path_weight, &r->unlaunched};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         kino__pack_int(pack, values[i]);
     pack_ints(pack, r->type_count, KINO__EDGE_TYPES);
@@ -506,9 +522,10 @@ const kino__analysis_def kino__analysis_critical_path = {
         "call stacks, device work by launches, streams and synchronisation. Time between\n"
         "operators at the top of a thread is nobody's and counts nothing. Time on the\n"
         "path is charged to an event and to what it was bound by: the host (cpu_bound,\n"
-        "data_loading), the device (gpu_compute_bound, gpu_communication_bound), the gap\n"
-        "between kernels of a stream (gpu_kernel_kernel_overhead) or the delay from a\n"
-        "launch to its work (gpu_kernel_launch_overhead).\n",
+        "data_loading, or cpu_communication_bound for collectives of gloo, MPI and UCC),\n"
+        "the device (gpu_compute_bound, gpu_communication_bound), the gap between kernels\n"
+        "of a stream (gpu_kernel_kernel_overhead) or the delay from a launch to its work\n"
+        "(gpu_kernel_launch_overhead).\n",
     .params = params,
     .tables = kino__critical_tables,
     .compat = kino__frame_compat,

@@ -12,8 +12,23 @@
 /* Gaps from here on are no delay of the stream. */
 #define LONGEST_DELAY_NS 1500000
 
-/* Synchronisation of everything with very many streams is cut off here. */
+/* Synchronisation of everything with very many streams: from here on only edges that can matter,
+ * and none at all from there on. */
+#define MANY_SYNC_EDGES(events) (2 * (uint64_t)(events) + (1 << 12))
 #define MOST_SYNC_EDGES(events) (16 * (uint64_t)(events) + (1 << 20))
+
+/* A stream. */
+typedef struct stream_end {
+    uint32_t last;         /* end node of its latest work; KINO__NO_POINT: none yet */
+    uint32_t newer, older; /* streams by their latest work; KINO__NO_POINT */
+    uint64_t turn;         /* of that work */
+} stream_end;
+
+/* A thread that waits for everything. */
+typedef struct sync_thread {
+    uint32_t lane, end; /* end node of its wait before */
+    uint64_t turn;      /* work up to there has an edge to that node, and ended before it */
+} sync_thread;
 
 typedef struct device {
     kino__critical *c;
@@ -25,8 +40,12 @@ typedef struct device {
     kino__map prev_launch;     /* correlation of a record -> launch */
     kino__map next_launch;     /* position of a wait -> launch */
     kino__map pending;         /* position of work -> the work it waits for */
-    kino__map place_of_stream; /* stream -> place in last */
-    KINO__VEC(uint32_t) last;  /* end node of the latest work of each stream */
+    kino__map place_of_stream; /* stream -> place in ends */
+    KINO__VEC(stream_end) ends;
+    uint32_t newest;         /* stream with the latest work; KINO__NO_POINT */
+    uint64_t turn, used;     /* pieces of work so far; streams that have some */
+    kino__map place_of_lane; /* lane -> place in threads */
+    KINO__VEC(sync_thread) threads;
     KINO__VEC(uint64_t) record_keys;
     uint64_t sync_edges;
 } device;
@@ -254,20 +273,96 @@ static bool add_wait(device *d, uint32_t at, uint32_t call)
     return put(&d->pending, (uint64_t)d->c->f->link[*launch], source);
 }
 
-static uint32_t *last_of(device *d, int64_t stream, bool add)
+static stream_end *end_of_stream(device *d, int64_t stream, bool add)
 {
     uint32_t *place = add ? kino__map_put(&d->place_of_stream, (uint64_t)stream, UINT32_MAX)
                           : kino__map_get(&d->place_of_stream, (uint64_t)stream);
     if (!place)
         return NULL;
     if (*place == UINT32_MAX) {
-        uint32_t *slot = kino__vec_add(&d->last);
+        stream_end *slot = kino__vec_add(&d->ends);
         if (!slot)
             return NULL;
-        *slot = KINO__NO_POINT;
-        *place = (uint32_t)(d->last.count - 1);
+        *slot = (stream_end){KINO__NO_POINT, KINO__NO_POINT, KINO__NO_POINT, 0};
+        *place = (uint32_t)(d->ends.count - 1);
     }
-    return &d->last.items[*place];
+    return &d->ends.items[*place];
+}
+
+/* Its work up to this node is the latest of all. */
+static void put_end(device *d, stream_end *s, uint32_t node)
+{
+    uint32_t place = (uint32_t)(s - d->ends.items);
+    d->used += s->last == KINO__NO_POINT;
+    s->last = node;
+    s->turn = ++d->turn;
+    if (d->newest == place)
+        return;
+    if (s->newer != KINO__NO_POINT)
+        d->ends.items[s->newer].older = s->older;
+    if (s->older != KINO__NO_POINT)
+        d->ends.items[s->older].newer = s->newer;
+    if (d->newest != KINO__NO_POINT)
+        d->ends.items[d->newest].newer = place;
+    s->older = d->newest;
+    s->newer = KINO__NO_POINT;
+    d->newest = place;
+}
+
+static sync_thread *thread_of(device *d, uint32_t node)
+{
+    uint32_t lane = d->c->node_lane[node];
+    uint32_t *place = lane == KINO__NO_POINT
+                          ? NULL
+                          : kino__map_put(&d->place_of_lane, lane, (uint32_t)d->threads.count);
+    if (!place)
+        return NULL;
+    if (*place == d->threads.count) {
+        sync_thread *added = kino__vec_add(&d->threads);
+        if (!added)
+            return NULL;
+        *added = (sync_thread){lane, KINO__NO_POINT, 0};
+    }
+    return &d->threads.items[*place];
+}
+
+/* Waits for all streams. Work before the thread's last wait of this kind holds up the thread there
+ * already, and what a thread does is in order: once edges are many, such work has no more of them.
+ * The longest path is the same, as the way along the thread is never shorter and its edges were
+ * made first. */
+static bool add_context_sync(device *d, uint32_t end)
+{
+    kino__critical *c = d->c;
+    if (end == KINO__NO_POINT)
+        return true;
+    if (d->sync_edges >= MOST_SYNC_EDGES(c->event_count)) {
+        c->edges_left_out += d->used;
+        return true;
+    }
+    sync_thread *thread = c->f->mode == KINO__FRAME_DEFAULT ? thread_of(d, end) : NULL;
+    bool is_pruned = thread && thread->end != KINO__NO_POINT && thread->end <= end &&
+                     d->sync_edges >= MANY_SYNC_EDGES(c->event_count);
+    bool is_over = true;
+    if (is_pruned) {
+        for (uint32_t i = d->newest; i != KINO__NO_POINT && d->ends.items[i].turn > thread->turn;
+             i = d->ends.items[i].older) {
+            is_over &= c->node_ts[d->ends.items[i].last] <= c->node_ts[end];
+            if (!add_sync(d, d->ends.items[i].last, end))
+                return false;
+        }
+    } else {
+        for (size_t i = 0; i < d->ends.count; i++) {
+            uint32_t last = d->ends.items[i].last;
+            is_over &= last == KINO__NO_POINT || c->node_ts[last] <= c->node_ts[end];
+            if (!add_sync(d, last, end))
+                return false;
+        }
+    }
+    if (thread && is_over) {
+        thread->end = end;
+        thread->turn = d->turn;
+    }
+    return true;
 }
 
 /* Why did this work start no earlier: its launch, the work before it, or nothing we know? */
@@ -301,15 +396,15 @@ static bool add_work(device *d, uint32_t at)
 {
     kino__critical *c = d->c;
     uint32_t start = kino__start_node(c, at), end = kino__end_node(c, at);
-    uint32_t *last = last_of(d, c->stream[at], true);
-    if (!last || start == KINO__NO_POINT)
-        return last != NULL;
+    stream_end *stream = end_of_stream(d, c->stream[at], true);
+    if (!stream || start == KINO__NO_POINT)
+        return stream != NULL;
     const uint32_t *pending = kino__map_get(&d->pending, at);
     uint32_t source = pending ? kino__end_node(c, *pending) : KINO__NO_POINT;
     bool ok = kino__critical_add(c, start, end, KINO__EDGE_OPERATOR,
                                  kino__time_between(c->node_ts[start], c->node_ts[end]), at) &&
-              add_sync(d, source, start) && add_cause(d, at, *last, source);
-    *last = end;
+              add_sync(d, source, start) && add_cause(d, at, stream->last, source);
+    put_end(d, stream, end);
     return ok;
 }
 
@@ -329,7 +424,7 @@ static bool add_row(device *d, uint32_t at)
     int32_t link = d->c->f->link[at];
     uint32_t call = link >= 0 ? (uint32_t)link : KINO_NO_ROW, source;
     uint32_t end = link >= 0 ? kino__end_node(d->c, call) : KINO__NO_POINT;
-    const uint32_t *last;
+    const stream_end *stream;
     switch (kino__sync_name_of(d->c, at)) {
     case KINO__SYNC_STREAM_WAIT:
         return link < 0 || add_wait(d, at, call);
@@ -337,13 +432,10 @@ static bool add_row(device *d, uint32_t at)
         source = waited_for(d, at);
         return source == KINO_NO_ROW || add_sync(d, kino__end_node(d->c, source), end);
     case KINO__SYNC_STREAM:
-        last = last_of(d, d->c->stream[at], false);
-        return !last || add_sync(d, *last, end);
+        stream = end_of_stream(d, d->c->stream[at], false);
+        return !stream || add_sync(d, stream->last, end);
     case KINO__SYNC_CONTEXT:
-        for (size_t i = 0; i < d->last.count; i++)
-            if (!add_sync(d, d->last.items[i], end))
-                return false;
-        return true;
+        return add_context_sync(d, end);
     default:
         return true; /* waits that nobody can place */
     }
@@ -377,17 +469,18 @@ static bool add_rows(device *d)
 
 bool kino__critical_device(kino__critical *c)
 {
-    device d = {.c = c};
-    kino__map *maps[] = {&d.streams,     &d.processes, &d.record_stream,
-                         &d.latest,      &d.next,      &d.prev_launch,
-                         &d.next_launch, &d.pending,   &d.place_of_stream};
+    device d = {.c = c, .newest = KINO__NO_POINT};
+    kino__map *maps[] = {
+        &d.streams,     &d.processes,   &d.record_stream, &d.latest,          &d.next,
+        &d.prev_launch, &d.next_launch, &d.pending,       &d.place_of_stream, &d.place_of_lane};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         kino__map_init(maps[i], NULL);
     bool ok = find_first_work(&d) && find_waits(&d) && add_rows(&d);
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         kino__map_deinit(maps[i]);
     kino__large_free(d.is_first);
-    kino__vec_deinit(&d.last);
+    kino__vec_deinit(&d.ends);
+    kino__vec_deinit(&d.threads);
     kino__vec_deinit(&d.record_keys);
     return ok;
 }

@@ -67,6 +67,7 @@ typedef struct walk {
     uint32_t last;        /* node, or KINO__NO_POINT */
     uint32_t last_parent; /* position of the caller of its event, or KINO_NO_ROW */
     int64_t depth;        /* events with nodes that are open */
+    uint32_t lane;
 } walk;
 
 static uint32_t charged_to(const kino__critical *c, const walk *w, uint32_t node)
@@ -76,11 +77,23 @@ static uint32_t charged_to(const kino__critical *c, const walk *w, uint32_t node
     return kino__node_is_end(c, node) ? kino__node_event(c, node) : w->last_parent;
 }
 
+/* Between operators, or in one that is there for communication, a thread may wait for it. */
+static bool may_rest(const kino__critical *c, const walk *w)
+{
+    if (w->last == KINO__NO_POINT || w->depth == 0)
+        return true;
+    uint32_t inside = kino__node_is_end(c, w->last) ? w->last_parent : kino__node_event(c, w->last);
+    return inside != KINO_NO_ROW &&
+           kino__is_comm_span(c, inside, KINO__NAME_DISPATCHES | KINO__NAME_AWAITS);
+}
+
 static bool step_to(kino__critical *c, walk *w, uint32_t node, uint32_t parent)
 {
     bool is_end = kino__node_is_end(c, node), ok = true;
+    c->node_lane[node] = w->lane;
+    c->after_rest[node] = may_rest(c, w);
     if (w->last != KINO__NO_POINT && !shares_lock(c, w->last, node)) {
-        uint8_t flags = kino__name_flags(c, kino__node_event(c, node));
+        uint16_t flags = kino__name_flags(c, kino__node_event(c, node));
         int64_t between = kino__time_between(c->node_ts[w->last], c->node_ts[node]);
         if (!is_end && w->depth == 0)
             ok = kino__critical_add(c, w->last, node, KINO__EDGE_DEPENDENCY, 0, KINO_NO_ROW);
@@ -95,9 +108,11 @@ static bool step_to(kino__critical *c, walk *w, uint32_t node, uint32_t parent)
     return ok;
 }
 
-static bool walk_lane(kino__critical *c, const uint64_t *marks, size_t count, uint32_t *stack)
+/* Collectives are no part of a thread's stack: they may run beside what their thread does. */
+static bool walk_lane(kino__critical *c, uint32_t lane, const uint64_t *marks, size_t count,
+                      uint32_t *stack)
 {
-    walk w = {KINO__NO_POINT, KINO_NO_ROW, 0};
+    walk w = {KINO__NO_POINT, KINO_NO_ROW, 0, lane};
     size_t open = 0;
     bool ok = true;
     for (size_t i = 0; ok && i < count; i++) {
@@ -106,7 +121,7 @@ static bool walk_lane(kino__critical *c, const uint64_t *marks, size_t count, ui
         open -= is_end;
         uint32_t parent = open ? stack[open - 1] : KINO_NO_ROW;
         uint32_t node = is_end ? kino__end_node(c, at) : kino__start_node(c, at);
-        if (node != KINO__NO_POINT)
+        if (node != KINO__NO_POINT && !kino__is_comm_span(c, at, KINO__NAME_CARRIES))
             ok = step_to(c, &w, node, parent);
         if (!is_end)
             stack[open++] = at;
@@ -144,7 +159,7 @@ static int compare_lanes(const void *a, const void *b, void *context)
 
 /* The only thread with an operator or annotation of such a name; NULL: none, or several. */
 static const kino__label *only_thread(const kino__critical *c, const uint32_t *track_of,
-                                      uint8_t flag)
+                                      uint16_t flag)
 {
     const kino__trace *trace = c->f->trace;
     const kino__label *found = NULL;
@@ -247,14 +262,19 @@ bool kino__critical_host(kino__critical *c)
     lanes l = {0};
     uint64_t *marks = kino__large_new(2 * (size_t)c->event_count + 1, sizeof *marks);
     uint32_t *stack = kino__large_new((size_t)c->event_count + 1, sizeof *stack);
-    bool ok = marks && stack && kino__vec_reserve(&c->edges, (size_t)c->node_count * 5 / 4) &&
-              add_lock_edges(c) && lanes_init(&l, c);
-    for (size_t n = 0; ok && n < c->f->trace->tracks.count; n++) {
+    c->node_lane = kino__large_new((size_t)c->node_count + 1, sizeof *c->node_lane);
+    c->after_rest = kino__large_new((size_t)c->node_count + 1, sizeof *c->after_rest);
+    bool ok = marks && stack && c->node_lane && c->after_rest &&
+              kino__vec_reserve(&c->edges, (size_t)c->node_count * 5 / 4) && add_lock_edges(c) &&
+              lanes_init(&l, c);
+    if (c->node_lane)
+        memset(c->node_lane, 0xff, (size_t)c->node_count * sizeof *c->node_lane);
+    for (uint32_t n = 0; ok && n < c->f->trace->tracks.count; n++) {
         size_t count = l.first[n + 1] - l.first[n];
         if (count == 0 || l.is_device[n])
             continue;
         ok = kino__call_stack_marks(c->f, l.events + l.first[n], count, marks) &&
-             walk_lane(c, marks, 2 * count, stack);
+             walk_lane(c, n, marks, 2 * count, stack);
     }
     lanes_deinit(&l);
     kino__large_free(marks);

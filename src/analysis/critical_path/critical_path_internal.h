@@ -2,6 +2,7 @@
  *
  *   region   critical_path_region.c  the events of one or more annotations, and their nodes
  *   host     critical_path_host.c    edges inside threads and of the runtime's lock
+ *   comm     critical_path_comm.c    edges of collectives that threads of the host carry out
  *   device   critical_path_device.c  edges of launches, streams and synchronisation
  *   search   critical_path_search.c  the longest path
  *
@@ -10,7 +11,7 @@
 #ifndef KINO__ANALYSIS_CRITICAL_PATH_INTERNAL_H
 #define KINO__ANALYSIS_CRITICAL_PATH_INTERNAL_H
 
-#include "model/frame/frame.h"
+#include "analysis/frame_params.h"
 
 #define KINO__NO_POINT UINT32_MAX
 
@@ -31,6 +32,11 @@ enum {
     KINO__NAME_LAUNCH = 16,
     KINO__NAME_FORWARD = 32,
     KINO__NAME_AUTOGRAD = 64,
+    /* never in the modes of HTA, which knows communication by kernels only */
+    KINO__NAME_CARRIES = 128,    /* carries out a collective on the host */
+    KINO__NAME_DISPATCHES = 256, /* asks for one */
+    KINO__NAME_AWAITS = 512,     /* returns when it is done */
+    KINO__NAME_ON_DEVICE = 1024, /* puts a collective on a device */
 };
 
 /* Names that mean something to the device's edges. */
@@ -65,9 +71,10 @@ typedef struct kino__critical_request {
 typedef struct kino__critical {
     const kino__frame *f;
     kino__critical_request request;
-    uint8_t *name_flags; /* of each string */
-    uint8_t *sync_names; /* of each string: kino__sync_name */
-    int64_t *stream;     /* by position: -1 on the host; sync records have the one they name */
+    uint16_t *name_flags; /* of each string */
+    uint8_t *sync_names;  /* of each string: kino__sync_name */
+    int64_t *stream;      /* by position: -1 on the host; sync records have the one they name */
+    bool is_comm_on_host; /* collectives are spans of the host: some are, or no device is there */
     bool has_region;
     int64_t from, to; /* of the region, inclusive */
     uint32_t *events; /* positions, in file order */
@@ -76,7 +83,10 @@ typedef struct kino__critical {
     uint32_t node_count;
     uint32_t *node_event; /* by node: position << 1 | is end */
     int64_t *node_ts;
+    uint32_t *node_lane; /* by node: the thread whose edges lead to it, KINO__NO_POINT: none */
+    uint8_t *after_rest; /* by node: its thread may have waited until then, see the host's edges */
     kino__edges edges;
+    int64_t unlaunched;      /* device records in the region whose call is not in the trace */
     uint64_t edges_left_out; /* of synchronisation with very many streams */
     /* found by the search */
     bool is_ok;               /* no cycle, no wait of a stream for itself */
@@ -94,6 +104,7 @@ void kino__critical_deinit(kino__critical *c);
 /* The steps; false when memory is out. */
 KINO_NODISCARD bool kino__critical_region(kino__critical *c);
 KINO_NODISCARD bool kino__critical_host(kino__critical *c);
+KINO_NODISCARD bool kino__critical_comm(kino__critical *c);
 KINO_NODISCARD bool kino__critical_device(kino__critical *c);
 KINO_NODISCARD bool kino__critical_search(kino__critical *c);
 
@@ -138,10 +149,18 @@ static inline bool kino__node_is_end(const kino__critical *c, uint32_t node)
     return c->node_event[node] & 1;
 }
 
-static inline uint8_t kino__name_flags(const kino__critical *c, uint32_t at)
+static inline uint16_t kino__name_flags(const kino__critical *c, uint32_t at)
 {
     kino_strid name = c->f->trace->name[c->f->row[at]];
     return name == KINO_NO_STRING ? 0 : c->name_flags[name];
+}
+
+/* A span of the host that is one of these (KINO__NAME_CARRIES ...) by name and category. */
+static inline bool kino__is_comm_span(const kino__critical *c, uint32_t at, uint16_t flags)
+{
+    kino__kind kind = kino__category_kind(c->f->trace->category[c->f->row[at]]);
+    return kino__name_flags(c, at) & flags && c->stream[at] == -1 &&
+           (kind == KINO__KIND_OP || kind == KINO__KIND_ANNOTATION);
 }
 
 static inline kino__sync_name kino__sync_name_of(const kino__critical *c, uint32_t at)

@@ -3,6 +3,7 @@
 
 #include "analysis/critical_path/critical_path_internal.h"
 #include "base/large.h"
+#include "names/communication.h"
 #include "names/launch_calls.h"
 #include "store/args.h"
 
@@ -18,7 +19,22 @@ static const char *const sync_names[] = {[KINO__SYNC_STREAM_WAIT] = "Stream Wait
                                          [KINO__SYNC_STREAM] = "Stream Sync",
                                          [KINO__SYNC_CONTEXT] = "Context Sync"};
 
-static uint8_t flags_of(const kino__critical *c, kino_str name, unsigned marks)
+static unsigned comm_flags_of(kino_str name)
+{
+    kino__comm comm = kino__comm_of_span(name);
+    switch (comm.kind) {
+    case KINO__COMM_CARRIES:
+        return kino__comm_library_is_host(comm.library) ? KINO__NAME_CARRIES : KINO__NAME_ON_DEVICE;
+    case KINO__COMM_DISPATCHES:
+        return KINO__NAME_DISPATCHES;
+    case KINO__COMM_WAITS:
+        return KINO__NAME_AWAITS;
+    default:
+        return 0;
+    }
+}
+
+static uint16_t flags_of(const kino__critical *c, kino_str name, unsigned marks)
 {
     unsigned flags = contains(name, c->request.annotation) ? KINO__NAME_MATCH : 0;
     for (size_t i = 0; i < c->request.load_count; i++)
@@ -33,7 +49,8 @@ static uint8_t flags_of(const kino__critical *c, kino_str name, unsigned marks)
     flags |= marks & KINO__CALL_BLOCKING ? KINO__NAME_BLOCKING : 0;
     flags |= contains(name, KINO__STR("forward")) ? KINO__NAME_FORWARD : 0;
     flags |= contains(name, KINO__STR("autograd")) ? KINO__NAME_AUTOGRAD : 0;
-    return (uint8_t)flags;
+    flags |= c->f->mode == KINO__FRAME_DEFAULT ? comm_flags_of(name) : 0;
+    return (uint16_t)flags;
 }
 
 static uint8_t sync_of(kino_str name, unsigned marks)
@@ -49,7 +66,7 @@ static uint8_t sync_of(kino_str name, unsigned marks)
 static bool read_names(kino__critical *c)
 {
     size_t count = kino__string_pool_count(&c->f->trace->strings);
-    c->name_flags = malloc(count + 1);
+    c->name_flags = malloc((count + 1) * sizeof *c->name_flags);
     c->sync_names = calloc(count + 1, 1);
     if (!c->name_flags || !c->sync_names)
         return false;
@@ -92,6 +109,16 @@ static bool read_streams(kino__critical *c)
             ok = read_stream(trace, f->row[at], &cursor, &c->stream[at]);
     kino__text_cursor_deinit(&cursor);
     return ok;
+}
+
+static void find_comm(kino__critical *c)
+{
+    bool has_device = false, has_carrier = false;
+    for (uint32_t at = 0; at < c->f->count; at++) {
+        has_device |= c->stream[at] != -1 || kino__is_comm_span(c, at, KINO__NAME_ON_DEVICE);
+        has_carrier |= kino__is_comm_span(c, at, KINO__NAME_CARRIES);
+    }
+    c->is_comm_on_host = has_carrier || !has_device;
 }
 
 /* -- the region -- */
@@ -137,6 +164,15 @@ static bool is_inside(const kino__critical *c, uint32_t at)
     return c->stream[at] == -1 && f->dur[at] > 0 && f->ts[at] >= c->from && f->ts[at] <= c->to;
 }
 
+/* Work of the device, or a wait there, whose place on the host nobody knows. */
+static bool is_unlaunched(const kino__critical *c, uint32_t at)
+{
+    const kino__frame *f = c->f;
+    bool is_device = kino__frame_is_device(f, at) || (c->stream[at] != -1 && f->dur[at] > 0);
+    return f->mode == KINO__FRAME_DEFAULT && is_device && f->link[at] < 0 && f->ts[at] >= c->from &&
+           f->ts[at] <= c->to;
+}
+
 /* Host events that start in the region, the device's work of their launches, and all waits of
  * streams for events. */
 static bool find_events(kino__critical *c)
@@ -156,6 +192,8 @@ static bool find_events(kino__critical *c)
             is_taken[at] = 1;
     }
     bool is_sorted = true;
+    for (uint32_t at = 0; ok && at < f->count; at++)
+        c->unlaunched += !is_taken[at] && is_unlaunched(c, at);
     for (uint32_t at = 0; ok && at < f->count; at++) {
         /* HTA has copies of a device row, one behind the other */
         if (!is_taken[at] ||
@@ -186,6 +224,7 @@ static bool has_nodes(const kino__critical *c, uint32_t at)
                              category == KINO__CATEGORY_CUDA_RUNTIME ||
                              category == KINO__CATEGORY_CUDA_DRIVER;
     return is_call || kino__name_flags(c, at) & KINO__NAME_LOAD ||
+           kino__is_comm_span(c, at, KINO__NAME_CARRIES) ||
            (c->stream[at] != -1 && kino__has_correlation(f, at));
 }
 
@@ -220,6 +259,7 @@ bool kino__critical_region(kino__critical *c)
 {
     if (!read_names(c) || !read_streams(c))
         return false;
+    find_comm(c);
     find_region(c);
     return find_events(c) && make_nodes(c);
 }
@@ -284,8 +324,8 @@ bool kino__critical_make(kino__critical *c, const kino__frame *f,
 {
     *c = (kino__critical){.f = f, .request = *request, .path_start = KINO__NO_POINT};
     c->edges.allocator = c->path.allocator = &kino__large_allocator;
-    return kino__critical_region(c) && kino__critical_host(c) && kino__critical_device(c) &&
-           kino__critical_search(c);
+    return kino__critical_region(c) && kino__critical_host(c) && kino__critical_comm(c) &&
+           kino__critical_device(c) && kino__critical_search(c);
 }
 
 void kino__critical_deinit(kino__critical *c)
@@ -297,6 +337,8 @@ void kino__critical_deinit(kino__critical *c)
     kino__large_free(c->node);
     kino__large_free(c->node_event);
     kino__large_free(c->node_ts);
+    kino__large_free(c->node_lane);
+    kino__large_free(c->after_rest);
     kino__vec_deinit(&c->edges);
     kino__vec_deinit(&c->path);
 }

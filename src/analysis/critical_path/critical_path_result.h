@@ -18,6 +18,7 @@ enum {
 typedef enum kino__bound {
     KINO__BOUND_NONE,
     KINO__BOUND_CPU,
+    KINO__BOUND_CPU_COMMUNICATION,
     KINO__BOUND_LOADING,
     KINO__BOUND_COMMUNICATION,
     KINO__BOUND_COMPUTE,
@@ -29,7 +30,7 @@ typedef enum kino__bound {
 /* Times are ns; KINO_NO_INT where there is none. */
 typedef struct kino__critical_rank {
     int64_t rank, from, to; /* of the region */
-    int64_t is_ok, in_cycle, left_out;
+    int64_t is_ok, in_cycle, left_out, unlaunched;
     int64_t events, nodes, in_graph, edges; /* in the region, made, with an edge */
     int64_t path_nodes, path_events, path_weight;
     int64_t type_count[KINO__EDGE_TYPES], type_weight[KINO__EDGE_TYPES];

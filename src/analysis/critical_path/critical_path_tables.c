@@ -1,5 +1,6 @@
 /* critical_path_tables.c - the tables of critical-path. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "analysis/critical_path/critical_path_result.h"
@@ -17,6 +18,7 @@ static const char *const type_names[KINO__EDGE_TYPES] = {
 static const char *const bound_names[KINO__BOUNDS] = {
     [KINO__BOUND_NONE] = "",
     [KINO__BOUND_CPU] = "cpu_bound",
+    [KINO__BOUND_CPU_COMMUNICATION] = "cpu_communication_bound",
     [KINO__BOUND_LOADING] = "data_loading",
     [KINO__BOUND_COMMUNICATION] = "gpu_communication_bound",
     [KINO__BOUND_COMPUTE] = "gpu_compute_bound",
@@ -26,7 +28,8 @@ static const char *const bound_names[KINO__BOUNDS] = {
 
 static const kino_column summary_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, NULL},
-    {"bound_by", KINO_TYPE_STRING, NULL, "what the time was spent on; empty: edges without time"},
+    {"bound_by", KINO_TYPE_STRING, NULL,
+     "what the time was spent on; empty, with compat: edges without time"},
     {"duration", KINO_TYPE_DURATION, NULL, "time on the path"},
     {"percent", KINO_TYPE_PERCENT, NULL, "of all time on the path"},
     {0},
@@ -73,7 +76,8 @@ static const kino_column graph_columns[] = {
     {"path_nodes", KINO_TYPE_INT, "count", "on the critical path"},
     {"path_events", KINO_TYPE_INT, "count", "events with a node on it"},
     {"path_weight", KINO_TYPE_DURATION, NULL, "its length"},
-    {"region", KINO_TYPE_DURATION, NULL, "length of the region that was asked for"},
+    {"region", KINO_TYPE_DURATION, NULL,
+     "from the start of the region that was asked for to its end, or to that of the path"},
     {"is_ok", KINO_TYPE_BOOL, NULL, "no cycle, and no stream that waits for itself"},
     {0},
 };
@@ -120,11 +124,12 @@ static void add_text(kino__table *table, const char *text)
     kino__table_add_text(table, kino__str_from(text));
 }
 
-static void add_rank(kino_result *result, const kino__critical_rank *r)
+/* Edges without time are a row only where HTA has one. */
+static void add_rank(kino_result *result, const kino__critical_rank *r, bool is_compat)
 {
     kino__table *summary = kino__analysis_table(result, T_SUMMARY);
     for (int b = 0; b < KINO__BOUNDS; b++) {
-        if (r->bound_count[b] == 0)
+        if (r->bound_count[b] == 0 || (!is_compat && b == KINO__BOUND_NONE && !r->bound_time[b]))
             continue;
         double total = (double)r->path_weight;
         kino__table_add_int(summary, r->rank);
@@ -143,8 +148,9 @@ static void add_rank(kino_result *result, const kino__critical_rank *r)
         kino__table_add_int(types, r->type_weight[t]);
     }
     kino__table *graph = kino__analysis_table(result, T_GRAPH);
-    const int64_t values[] = {r->rank,  r->events,     r->nodes,       r->in_graph,
-                              r->edges, r->path_nodes, r->path_events, r->path_weight};
+    const int64_t values[] = {
+        r->rank,  r->events,     r->nodes,       r->in_graph,
+        r->edges, r->path_nodes, r->path_events, r->path_nodes ? r->path_weight : KINO_NO_INT};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         kino__table_add_int(graph, values[i]);
     kino__table_add_int(graph, kino__time_between(r->from, r->to));
@@ -297,14 +303,22 @@ static void add_notes(const kino__analysis *a, const kino__critical_result *p, k
                           KINO__STR_ARG(annotation), (long long)p->missing);
     for (size_t i = 0; i < p->ranks.count; i++) {
         const kino__critical_rank *r = &p->ranks.items[i];
+        char whose[32] = "a trace without rank";
+        if (r->rank != KINO_NO_INT)
+            (void)snprintf(whose, sizeof whose, "rank %lld", (long long)r->rank);
         if (r->in_cycle)
-            kino__result_note(result, "rank %lld: %lld nodes wait for each other and are left out",
-                              (long long)r->rank, (long long)r->in_cycle);
+            kino__result_note(result, "%s: %lld nodes wait for each other and are left out", whose,
+                              (long long)r->in_cycle);
         else if (!r->is_ok)
-            kino__result_note(result, "rank %lld: a stream waits for itself", (long long)r->rank);
+            kino__result_note(result, "%s: a stream waits for itself", whose);
         if (r->left_out)
-            kino__result_note(result, "rank %lld: %lld edges of synchronisation are left out",
-                              (long long)r->rank, (long long)r->left_out);
+            kino__result_note(result, "%s: %lld edges of synchronisation are left out", whose,
+                              (long long)r->left_out);
+        if (r->unlaunched)
+            kino__result_note(result,
+                              "%s: %lld pieces of device work and synchronisation have no launch "
+                              "in the trace and are left out",
+                              whose, (long long)r->unlaunched);
     }
     kino__note_cut(result, p->is_cut);
 }
@@ -319,8 +333,9 @@ kino_status kino__critical_finish(const kino__analysis *a, void *partial, kino_r
         return kino__fail(err, KINO_NOT_FOUND,
                           "no instance %.*s of an event with '%.*s' in its name",
                           KINO__STR_ARG(instance), KINO__STR_ARG(annotation));
+    bool is_compat = kino__frame_mode_of(a) != KINO__FRAME_DEFAULT;
     for (size_t i = 0; i < p->ranks.count; i++)
-        add_rank(result, &p->ranks.items[i]);
+        add_rank(result, &p->ranks.items[i], is_compat);
     add_rows(a, p, result);
     add_notes(a, p, result);
     return KINO_OK;

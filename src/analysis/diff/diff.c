@@ -87,7 +87,7 @@ static bool add_children(const kino__profile *p, uint32_t parent, kino__diff_nod
 {
     for (uint32_t c = p->nodes.items[parent].first_child; c != KINO__NO_NODE;
          c = p->nodes.items[c].next_sibling) {
-        if (!p->is_compat && !kino__diff_is_in_step(p, p->nodes.items[c].start))
+        if (!p->is_compat && !kino__diff_is_in_step(p, kino__node_start(p, &p->nodes.items[c])))
             continue;
         uint32_t *slot = kino__vec_add(out);
         if (!slot)
@@ -130,11 +130,12 @@ static bool count_ops(counting *c, const kino__profile *p)
             const kino__node *node = &p->nodes.items[n];
             if (!node->is_operator)
                 continue;
-            kino__diff_sums *sums = count_one(c, node->name);
+            kino__diff_sums *sums = count_one(c, kino__node_name_id(p, node));
             ok = sums != NULL;
+            kino__node_sums own = kino__node_sums_of(p, node);
             if (ok)
-                add_sums(sums, &(kino__diff_sums){{1, node->end - node->start, node->device_total,
-                                                   node->self_host, node->device_self}});
+                add_sums(sums, &(kino__diff_sums){{1, kino__node_length(p, node), own.device_total,
+                                                   own.self_host, own.device_self}});
         }
     }
     kino__vec_deinit(&roots);
@@ -329,7 +330,8 @@ static const kino_column tree_op_columns[] = {
 
 static const kino_column check_columns[] = {
     {"expression", KINO_TYPE_STRING, NULL, "as given"},
-    {"holds", KINO_TYPE_BOOL, NULL, "no: what it names grew by more than that"},
+    {"passed", KINO_TYPE_BOOL, NULL,
+     "yes: nothing that it names grew by more than that (it may have become shorter); no: failed"},
     {"name", KINO_TYPE_STRING, NULL, "of what grew, or of what was looked at"},
     {"left", KINO_TYPE_DURATION, NULL, "a step"},
     {"right", KINO_TYPE_DURATION, NULL, "a step"},

@@ -4,9 +4,9 @@
  *                                                                +--> kino__diff --> tables, checks
  *   runs of the right side --map, merge--> kino__diff_run each --+
  *
- * kino__analysis_diff has no finish: whoever compares (report/run_diff.c) maps both sides and puts them
- * together. All values are for one step of one rank, so that runs of different length compare. With
- * several runs on a side its value is the median of theirs. */
+ * kino__analysis_diff has no finish: whoever compares (report/run_diff.c) maps both sides and puts
+ * them together. All values are for one step of one rank, so that runs of different length compare.
+ * With several runs on a side its value is the median of theirs. */
 #ifndef KINO__ANALYSIS_DIFF_H
 #define KINO__ANALYSIS_DIFF_H
 

@@ -192,11 +192,11 @@ static bool is_too_much(const expression *e, const kino__diff_pair *pair)
     return true;
 }
 
-static void write_check(kino__table *table, const expression *e, bool holds, kino_str name,
+static void write_check(kino__table *table, const expression *e, bool passed, kino_str name,
                         const kino__diff_pair *pair)
 {
     kino__table_add_text(table, e->text);
-    kino__table_add_int(table, holds);
+    kino__table_add_int(table, passed);
     if (name.size)
         kino__table_add_text(table, name);
     else

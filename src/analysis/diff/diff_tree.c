@@ -75,7 +75,8 @@ static bool build_chains(const comparing *c, slice right, chains *out)
         return false;
     for (uint32_t i = right.count; i-- > 0;) {
         const kino__node *node = node_at(&c->sides[1], right.first + i);
-        kino_strid name = node->name == KINO_NO_STRING ? node->name : c->left_name[node->name];
+        kino_strid name = kino__node_name_id(c->sides[1].p, node);
+        name = name == KINO_NO_STRING ? name : c->left_name[name];
         out->next.items[i] = UINT32_MAX;
         if (!is_anchor(node) || name == KINO_NO_STRING)
             continue;
@@ -89,10 +90,11 @@ static bool build_chains(const comparing *c, slice right, chains *out)
 }
 
 /* The first free right node from `from` on that equals this one, UINT32_MAX: none. */
-static uint32_t find_match(chains *c, const kino__node *left, uint32_t from)
+static uint32_t find_match(chains *c, const side *s, const kino__node *left, uint32_t from)
 {
-    uint32_t *place = is_anchor(left) && left->name != KINO_NO_STRING
-                          ? kino__map_get(&c->first, key_of(left, left->name))
+    kino_strid name = kino__node_name_id(s->p, left);
+    uint32_t *place = is_anchor(left) && name != KINO_NO_STRING
+                          ? kino__map_get(&c->first, key_of(left, name))
                           : NULL;
     if (!place)
         return UINT32_MAX;
@@ -129,7 +131,7 @@ static bool compare(comparing *c, slice left, slice right, uint32_t depth)
     size_t before = c->tasks.count;
     uint32_t l = 0, r = 0, number = 0;
     for (uint32_t i = 0; ok && i < left.count; i++) {
-        uint32_t match = find_match(&all, node_at(&c->sides[0], left.first + i), r);
+        uint32_t match = find_match(&all, &c->sides[0], node_at(&c->sides[0], left.first + i), r);
         if (match == UINT32_MAX)
             continue;
         ok = push(c, (slice){left.first + l, i - l}, (slice){right.first + r, match - r}, depth,
@@ -190,10 +192,11 @@ static totals sum_slice(const side *s, slice half)
     totals sum = {0};
     for (uint32_t i = 0; i < half.count; i++) {
         const kino__node *node = node_at(s, half.first + i);
-        int64_t host = node->end - node->start;
+        int64_t host = kino__node_length(s->p, node);
+        int64_t device = kino__node_sums_of(s->p, node).device_total;
         sum.host = kino__sum(sum.host, host);
-        sum.device = kino__sum(sum.device, node->device_total);
-        sum.total = kino__sum(sum.total, node->device_total ? node->device_total : host);
+        sum.device = kino__sum(sum.device, device);
+        sum.total = kino__sum(sum.total, device ? device : host);
     }
     return sum;
 }
@@ -246,11 +249,12 @@ static bool add_op(side *s, const kino__node *node)
         *fresh = (kino__diff_sums){0};
     }
     int64_t *values = s->per_name.sums.items[id].values;
+    kino__node_sums own = kino__node_sums_of(s->p, node);
     values[KINO__DIFF_CALLS]++;
-    values[KINO__DIFF_HOST] = kino__sum(values[KINO__DIFF_HOST], node->end - node->start);
-    values[KINO__DIFF_DEVICE] = kino__sum(values[KINO__DIFF_DEVICE], node->device_total);
-    values[KINO__DIFF_SELF_HOST] = kino__sum(values[KINO__DIFF_SELF_HOST], node->self_host);
-    values[KINO__DIFF_SELF_DEVICE] = kino__sum(values[KINO__DIFF_SELF_DEVICE], node->device_self);
+    values[KINO__DIFF_HOST] = kino__sum(values[KINO__DIFF_HOST], kino__node_length(s->p, node));
+    values[KINO__DIFF_DEVICE] = kino__sum(values[KINO__DIFF_DEVICE], own.device_total);
+    values[KINO__DIFF_SELF_HOST] = kino__sum(values[KINO__DIFF_SELF_HOST], own.self_host);
+    values[KINO__DIFF_SELF_DEVICE] = kino__sum(values[KINO__DIFF_SELF_DEVICE], own.device_self);
     return true;
 }
 

@@ -1,51 +1,12 @@
 /* collective_names.c - see the header. */
 #include "analysis/distributed/collective_names.h"
 
-#include <ctype.h>
 #include <math.h>
 
+#include "names/communication.h"
 #include "store/args.h"
 
-typedef enum factor { ONE, PART, TWICE } factor; /* 1, (n-1)/n, 2(n-1)/n */
-
-typedef struct operation {
-    const char *part; /* of the name in small letters without '_' and ' ' */
-    const char *name;
-    factor factor;
-} operation;
-
-/* First match wins: longer ones before what they contain. */
-static const operation operations[] = {
-    {"allreduce", "all-reduce", TWICE},
-    {"reducescatter", "reduce-scatter", PART},
-    {"allgather", "all-gather", PART},
-    {"alltoall", "all-to-all", PART},
-    {"broadcast", "broadcast", ONE},
-    {"sendrecv", "send-recv", ONE},
-    {"barrier", "barrier", ONE},
-    {"reduce", "reduce", ONE},
-    {"gather", "gather", PART},
-    {"scatter", "scatter", PART},
-    {"send", "send", ONE},
-    {"recv", "recv", ONE},
-};
-enum { OPERATIONS = sizeof operations / sizeof *operations };
-
 enum { SEPARATOR = '\x1f' };
-
-static const operation *find_operation(kino_str text)
-{
-    enum { LONGEST = 256 };
-    char plain[LONGEST];
-    size_t size = 0;
-    for (size_t i = 0; i < text.size && size < LONGEST; i++)
-        if (text.data[i] != '_' && text.data[i] != ' ')
-            plain[size++] = (char)tolower((unsigned char)text.data[i]);
-    for (size_t i = 0; i < OPERATIONS; i++)
-        if (memmem(plain, size, operations[i].part, strlen(operations[i].part)))
-            return &operations[i];
-    return NULL;
-}
 
 /* "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)": arguments do not say what it does. */
 static kino_str kernel_part(kino_str kernel)
@@ -80,7 +41,7 @@ void kino__collective_text(kino_str kernel, kino_str args, int64_t world_size, k
     const kino_str next = {separator, 1};
     kino_str name = kino__args_find(args, KINO__STR("Collective name"));
     kino_str said = name.size ? name : kernel_part(kernel);
-    const operation *known = find_operation(said);
+    const kino__comm_operation *known = kino__comm_operation_of(said);
     if (known)
         kino__buffer_add(out, kino__str_from(known->name));
     else if (name.size)
@@ -123,20 +84,17 @@ kino__collective kino__collective_read(kino_str text)
 
 bool kino__collective_is_point_to_point(const kino__collective *collective)
 {
-    return kino__str_starts_with(collective->operation, KINO__STR("send")) ||
-           kino__str_starts_with(collective->operation, KINO__STR("recv"));
+    return kino__comm_is_point_to_point(collective->operation);
 }
 
 double kino__collective_bus_factor(const kino__collective *collective)
 {
-    factor found = ONE;
-    for (size_t i = 0; i < OPERATIONS; i++)
-        if (kino__str_is(collective->operation, operations[i].name))
-            found = operations[i].factor;
-    if (found == ONE)
+    const kino__comm_operation *known = kino__comm_operation_find(collective->operation);
+    kino__bus_factor factor = known ? known->factor : KINO__BUS_ONE;
+    if (factor == KINO__BUS_ONE)
         return 1;
     if (collective->group_size == KINO_NO_INT)
         return NAN;
     double n = (double)collective->group_size;
-    return (found == TWICE ? 2 : 1) * (n - 1) / n;
+    return (factor == KINO__BUS_TWICE ? 2 : 1) * (n - 1) / n;
 }

@@ -1,6 +1,7 @@
 /* collectives.c - what do collectives cost: sizes, waiting, transfer, bandwidth?
  *
- * Method: kernels of communication libraries, with the metadata that the profiler writes on them
+ * Method: kernels of communication libraries (and spans of the host, where a library like Gloo
+ * moves the data there), with the metadata that the profiler writes on them
  * (operation, elements, type, process group, sequence number), else by their name. The same call on
  * several ranks is found by operation, process group and sequence number (else: step), and order. A
  * blocking collective ends everywhere together, so the rank that arrives last has the shortest
@@ -10,10 +11,13 @@
 #include <stdlib.h>
 
 #include "analysis/device_work.h"
+#include "analysis/distributed/collective_match.h"
 #include "analysis/distributed/collective_names.h"
 #include "analysis/distributed/distributed.h"
+#include "analysis/verdict/verdict.h"
 #include "base/error.h"
-#include "model/frame/frame_internal.h"
+#include "base/keyed_sort.h"
+#include "names/communication.h"
 #include "store/args.h"
 #include "store/link.h"
 
@@ -31,7 +35,8 @@ typedef struct partial {
     kino__string_pool kinds;  /* texts made by kino__collective_text */
     KINO__VEC(int64_t) ranks; /* of the traces */
     KINO__VEC(call) calls;    /* of each trace in order of time */
-    bool is_by_name;          /* some have no metadata */
+    kino__verdict_facts verdict;
+    bool is_by_name; /* some have no metadata */
 } partial;
 
 static void deinit(void *value)
@@ -40,6 +45,7 @@ static void deinit(void *value)
     kino__string_pool_deinit(&p->kinds);
     kino__vec_deinit(&p->ranks);
     kino__vec_deinit(&p->calls);
+    kino__verdict_facts_deinit(&p->verdict);
 }
 
 typedef struct scan {
@@ -48,12 +54,85 @@ typedef struct scan {
     partial *p;
     const uint32_t *op_of;
     const kino__steps *steps;
-    uint8_t *is_communication; /* of each name */
+    uint8_t *meaning; /* of each name */
+    bool has_kernel;
     kino__string_pool scratch;
     kino__text_cursor cursor;
     kino__buffer text;
-    KINO__VEC(kino__keyed) kernels; /* start, row */
+    KINO__VEC(kino__keyed) rows; /* start, row */
 } scan;
+
+static bool is_host_kind(kino__kind kind)
+{
+    return kind == KINO__KIND_OP || kind == KINO__KIND_ANNOTATION;
+}
+
+/* What the name of an event says; a bit each. */
+enum { KERNEL = 1, ON_HOST = 2, LAUNCHES = 4, DISPATCHES = 8 };
+
+static uint8_t meaning_of(kino_str name)
+{
+    kino__comm span = kino__comm_of_span(name);
+    uint8_t bits = kino__comm_of_kernel(name).kind == KINO__COMM_CARRIES ? KERNEL : 0;
+    if (span.kind == KINO__COMM_CARRIES)
+        bits |= kino__comm_library_is_host(span.library) ? ON_HOST : LAUNCHES;
+    if (span.kind == KINO__COMM_DISPATCHES)
+        bits |= DISPATCHES;
+    return bits;
+}
+
+static bool is_span(const kino__trace *trace, uint32_t row)
+{
+    return trace->phase[row] == 'X' && trace->ts[row] != KINO_NO_TIME &&
+           trace->dur[row] != KINO_NO_TIME && trace->name[row] != KINO_NO_STRING;
+}
+
+static bool add_row(scan *s, uint32_t row)
+{
+    kino__keyed *k = kino__vec_add(&s->rows);
+    if (k)
+        *k = (kino__keyed){s->trace->ts[row], row};
+    return k != NULL;
+}
+
+/* Kernels, and the spans of libraries that move data on the host. */
+static bool collect_carriers(scan *s, const kino_strid *collective)
+{
+    const kino__trace *trace = s->trace;
+    for (uint32_t row = 0; row < trace->event_count; row++) {
+        kino__kind kind = kino__category_kind(trace->category[row]);
+        s->has_kernel |= kind == KINO__KIND_KERNEL;
+        if (!is_span(trace, row))
+            continue;
+        uint8_t bits = s->meaning[trace->name[row]];
+        bool is_kernel =
+            kind == KINO__KIND_KERNEL && (bits & KERNEL || collective[row] != KINO_NO_STRING);
+        bool is_host = is_host_kind(kind) && bits & ON_HOST;
+        if ((is_kernel || is_host) && !add_row(s, row))
+            return false;
+    }
+    return true;
+}
+
+/* A trace of the host alone: the calls that would launch, else those that ask for a collective;
+ * what lies inside one of them is the same call. */
+static bool collect_calls(scan *s, uint8_t bits)
+{
+    const kino__trace *trace = s->trace;
+    for (size_t t = 0; t < trace->tracks.count; t++) {
+        const kino__track *track = &trace->tracks.items[t];
+        int64_t end = INT64_MIN;
+        for (uint32_t row = track->first; row < track->first + track->count; row++) {
+            if (!is_span(trace, row) || !is_host_kind(kino__category_kind(trace->category[row])) ||
+                !(s->meaning[trace->name[row]] & bits) || trace->ts[row] < end)
+                continue;
+            end = kino__sum(trace->ts[row], trace->dur[row]);
+            if (!add_row(s, row))
+                return false;
+        }
+    }
+    return true;
+}
 
 static bool collect(scan *s)
 {
@@ -61,25 +140,15 @@ static bool collect(scan *s)
     const kino__string_pool *texts;
     const kino_strid *collective = kino__args_string_column(trace, "Collective name", &texts);
     size_t names = kino__string_pool_count(&trace->strings);
-    s->is_communication = malloc(names + 1);
-    if (!collective || !s->is_communication)
+    s->meaning = malloc(names + 1);
+    if (!collective || !s->meaning)
         return false;
     for (kino_strid id = 0; id < names; id++)
-        s->is_communication[id] = kino__kernel_type_of(kino__trace_string(trace, id), false) ==
-                                  KINO__KERNEL_COMMUNICATION;
-    for (uint32_t row = 0; row < trace->event_count; row++) {
-        kino_strid name = trace->name[row];
-        if (kino__category_kind(trace->category[row]) != KINO__KIND_KERNEL ||
-            trace->phase[row] != 'X' || trace->ts[row] == KINO_NO_TIME ||
-            trace->dur[row] == KINO_NO_TIME || name == KINO_NO_STRING ||
-            !(s->is_communication[name] || collective[row] != KINO_NO_STRING))
-            continue;
-        kino__keyed *k = kino__vec_add(&s->kernels);
-        if (!k)
-            return false;
-        *k = (kino__keyed){trace->ts[row], row};
-    }
-    return kino__keyed_sort(s->kernels.items, s->kernels.count);
+        s->meaning[id] = meaning_of(kino__trace_string(trace, id));
+    bool ok = collect_carriers(s, collective);
+    if (ok && !s->has_kernel && s->rows.count == 0)
+        ok = collect_calls(s, LAUNCHES) && (s->rows.count || collect_calls(s, DISPATCHES));
+    return ok && kino__keyed_sort(s->rows.items, s->rows.count);
 }
 
 /* The event that has the metadata: the kernel, the operator that launched it; KINO_NO_ROW. */
@@ -122,13 +191,16 @@ static bool add_call(scan *s, uint32_t row)
                                                              : s->steps->items[step].number))
         return true;
     uint32_t told = row_with_metadata(s, row), op = s->op_of[row];
+    bool is_host = is_host_kind(kino__category_kind(s->trace->category[row]));
     kino__dist_call read;
     if (!kino__dist_read_call(s->trace,
+                              told != KINO_NO_ROW             ? told
+                              : op != KINO_NO_ROW && !is_host ? op
+                                                              : row,
                               told != KINO_NO_ROW ? told
-                              : op != KINO_NO_ROW ? op
+                              : is_host           ? KINO_NO_ROW
                                                   : row,
-                              told != KINO_NO_ROW ? told : row, false, &s->scratch, &s->cursor,
-                              &read))
+                              false, &s->scratch, &s->cursor, &read))
         return false;
     kino_str args = {"", 0};
     if (told != KINO_NO_ROW)
@@ -156,16 +228,18 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     kino__text_cursor_init(&s.cursor, trace->text);
     s.op_of = kino__link_op(trace);
     s.steps = kino__link_steps(trace);
-    bool ok = rank && s.op_of && s.steps && collect(&s);
+    const kino__profile *profile = kino__profile_of(trace, false, a->pool);
+    bool ok = rank && s.op_of && s.steps && profile && kino__verdict_add(&p->verdict, profile) &&
+              collect(&s);
     if (rank)
         *rank = trace->rank;
-    for (size_t i = 0; ok && i < s.kernels.count; i++)
-        ok = add_call(&s, s.kernels.items[i].value);
+    for (size_t i = 0; ok && i < s.rows.count; i++)
+        ok = add_call(&s, s.rows.items[i].value);
     kino__text_cursor_deinit(&s.cursor);
     kino__string_pool_deinit(&s.scratch);
     kino__buffer_deinit(&s.text);
-    kino__vec_deinit(&s.kernels);
-    free(s.is_communication);
+    kino__vec_deinit(&s.rows);
+    free(s.meaning);
     return ok ? KINO_OK : kino__fail_nomem(err);
 }
 
@@ -176,7 +250,8 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
     uint32_t traces = (uint32_t)p->ranks.count;
     size_t count = kino__string_pool_count(&more->kinds);
     uint32_t *kinds = malloc((count + 1) * sizeof *kinds);
-    bool ok = kinds && kino__vec_reserve(&p->ranks, more->ranks.count) &&
+    bool ok = kinds && kino__verdict_merge(&p->verdict, &more->verdict) &&
+              kino__vec_reserve(&p->ranks, more->ranks.count) &&
               kino__vec_reserve(&p->calls, more->calls.count);
     for (kino_strid i = 0; ok && i < count; i++) {
         kinds[i] = kino__string_pool_add(&p->kinds, kino__string_pool_text(&more->kinds, i));
@@ -211,6 +286,7 @@ static void pack(kino__pack *pack, void *value)
     KINO__PACK_VEC(pack, &p->ranks, kino__pack_int);
     KINO__PACK_VEC(pack, &p->calls, pack_call);
     kino__pack_bool(pack, &p->is_by_name);
+    kino__verdict_pack(pack, &p->verdict);
     for (size_t i = 0; i < p->calls.count; i++) {
         const call *c = &p->calls.items[i];
         if (c->trace >= p->ranks.count || c->kind >= kino__string_pool_count(&p->kinds) ||
@@ -223,39 +299,24 @@ static void pack(kino__pack *pack, void *value)
 
 typedef struct member {
     call c;
-    uint32_t order;   /* in time, of its trace */
-    uint32_t turn;    /* the k-th of its kind, series and trace */
+    uint32_t number;  /* of the call; partners have the same */
     int64_t transfer; /* KINO_NO_INT: no partner */
     bool is_last;     /* arrived last */
 } member;
 
-static int compare_in_trace(const void *a, const void *b)
+static int compare_members(const void *a, const void *b)
 {
     const member *x = a, *y = b;
     if (x->c.kind != y->c.kind)
         return x->c.kind < y->c.kind ? -1 : 1;
-    if (x->c.series != y->c.series)
-        return x->c.series < y->c.series ? -1 : 1;
-    if (x->c.trace != y->c.trace)
-        return x->c.trace < y->c.trace ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
-}
-
-static int compare_in_call(const void *a, const void *b)
-{
-    const member *x = a, *y = b;
-    if (x->c.kind != y->c.kind)
-        return x->c.kind < y->c.kind ? -1 : 1;
-    if (x->c.series != y->c.series)
-        return x->c.series < y->c.series ? -1 : 1;
-    if (x->turn != y->turn)
-        return x->turn < y->turn ? -1 : 1;
+    if (x->number != y->number)
+        return x->number < y->number ? -1 : 1;
     return x->c.trace < y->c.trace ? -1 : x->c.trace > y->c.trace;
 }
 
 static bool is_same_call(const member *a, const member *b)
 {
-    return a->c.kind == b->c.kind && a->c.series == b->c.series && a->turn == b->turn;
+    return a->number == b->number;
 }
 
 /* All members, those of one call together. NULL when memory is out. */
@@ -263,18 +324,22 @@ static member *match(const partial *p)
 {
     size_t count = p->calls.count;
     member *members = malloc((count + 1) * sizeof *members);
-    if (!members || count == 0)
-        return members;
-    for (size_t i = 0; i < count; i++)
-        members[i] = (member){p->calls.items[i], (uint32_t)i, 0, KINO_NO_INT, false};
-    qsort(members, count, sizeof *members, compare_in_trace);
-    for (size_t i = 1; i < count; i++) {
-        const member *before = &members[i - 1];
-        if (before->c.kind == members[i].c.kind && before->c.series == members[i].c.series &&
-            before->c.trace == members[i].c.trace)
-            members[i].turn = before->turn + 1;
+    kino__match_entry *entries = malloc((count + 1) * sizeof *entries);
+    for (size_t i = 0; entries && i < count; i++) {
+        const call *c = &p->calls.items[i];
+        entries[i] = (kino__match_entry){c->trace, c->kind, c->series};
     }
-    qsort(members, count, sizeof *members, compare_in_call);
+    uint32_t *numbers = entries ? kino__match_calls(entries, count) : NULL;
+    for (size_t i = 0; members && numbers && i < count; i++)
+        members[i] = (member){p->calls.items[i], numbers[i], KINO_NO_INT, false};
+    if (members && numbers && count)
+        qsort(members, count, sizeof *members, compare_members);
+    if (!numbers) {
+        free(members);
+        members = NULL;
+    }
+    free(entries);
+    free(numbers);
     return members;
 }
 
@@ -354,7 +419,7 @@ static const kino_column collective_columns[] = {
     KIND_COLUMNS,
     {"group_size", KINO_TYPE_INT, NULL, "ranks; null: not told"},
     {"calls", KINO_TYPE_INT, "count", "a call on several ranks counts once"},
-    {"kernels", KINO_TYPE_INT, "count", "over all ranks"},
+    {"kernels", KINO_TYPE_INT, "count", "over all ranks; spans of the host where there are none"},
     {"matched", KINO_TYPE_INT, "count", "kernels whose call is there on several ranks"},
     {"min_size", KINO_TYPE_BYTES, NULL, "of a message: the larger side of a rank"},
     {"mean_size", KINO_TYPE_FLOAT, "bytes", NULL},
@@ -388,7 +453,7 @@ static const kino_column rank_columns[] = {
 
 static const kino_table_info tables[] = {
     {"collectives", "one row an operation and process group, most time first", collective_columns,
-     NULL, "not available: no communication kernels"},
+     NULL, "not available: no communication"},
     {"sizes", "one row an operation, process group and message size", size_columns,
      "By message size", NULL},
     {"ranks", "one row a rank, operation and process group", rank_columns, "By rank", NULL},
@@ -489,7 +554,7 @@ static int compare_sizes(const void *a, const void *b)
     const member *x = a, *y = b;
     if (x->c.size != y->c.size)
         return x->c.size < y->c.size ? -1 : 1;
-    return x->order < y->order ? -1 : x->order > y->order;
+    return compare_members(x, y);
 }
 
 /* Brings the members into the order of sizes: the last use of them. */
@@ -553,13 +618,14 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         add_sizes(result, &groups[i]);
     }
     if (ok && p->calls.count == 0)
-        kino__result_note(result, "collectives not available: no communication kernels");
+        kino__result_note(result, "collectives not available: no communication in the trace");
     else if (ok && matched == 0)
         kino__result_note(result, "wait and transfer not available: no call is there on several "
                                   "ranks; bandwidths are of whole kernels, waiting included");
     if (ok && p->is_by_name)
         kino__result_note(result, "some kernels have no metadata of their collective: operation by "
                                   "name, sizes by the inputs of the operator where recorded");
+    ok = ok && (p->calls.count == 0 || kino__verdict_add_note(&p->verdict, result));
     free(members);
     free(groups);
     free(of_trace);
@@ -570,7 +636,8 @@ const kino__analysis_def kino__analysis_collectives = {
     .name = "collectives",
     .help = "collectives by operation and process group: sizes, waiting, bandwidth",
     .description =
-        "Kernels of communication libraries by operation and process group. The same call\n"
+        "Kernels of communication libraries by operation and process group; for libraries\n"
+        "that move data on the host (Gloo, MPI, UCC) their spans there. The same call\n"
         "on several ranks ends everywhere together: the shortest kernel is the transfer,\n"
         "what another rank has more is waiting for the last one to arrive. Algorithm\n"
         "bandwidth is the size of a message over the transfer; bus bandwidth is that\n"

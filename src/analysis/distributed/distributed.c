@@ -5,9 +5,10 @@
  * of time that belong to them, and its devices. When all workers are together the calls are matched
  * (distributed_match.c): what the fastest partner needs is transfer of data, the rest is waiting.
  * Cost: linear in the events of a trace; n log n in the calls of the run. */
+#include "analysis/distributed/distributed.h"
+
 #include <stdlib.h>
 
-#include "analysis/distributed/distributed.h"
 #include "base/error.h"
 #include "model/profile/profile.h"
 #include "store/args.h"
@@ -21,6 +22,7 @@ static void deinit(void *value)
     kino__vec_deinit(&d->records);
     kino__vec_deinit(&d->devices);
     kino__vec_deinit(&d->ranges);
+    kino__verdict_facts_deinit(&d->verdict);
 }
 
 /* -- one trace -- */
@@ -133,7 +135,8 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     if (trace->worker.size)
         worker->name = kino__string_pool_add_borrowed(&d->texts, trace->worker);
     if ((trace->worker.size && worker->name == KINO_NO_STRING) || !add_steps(d, profile) ||
-        !add_records(d, profile) || !add_devices(d, profile))
+        !add_records(d, profile) || !add_devices(d, profile) ||
+        (!is_compat(a) && !kino__verdict_add(&d->verdict, profile)))
         return kino__fail_nomem(err);
     worker->step_count = (uint32_t)d->steps.count;
     worker->record_count = (uint32_t)d->records.count;
@@ -193,7 +196,7 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
         numbers[i] = kino__string_pool_add(&d->texts, kino__string_pool_text(&more->texts, i));
         ok = numbers[i] != KINO_NO_STRING;
     }
-    ok = ok && append(d, more, numbers);
+    ok = ok && append(d, more, numbers) && kino__verdict_merge(&d->verdict, &more->verdict);
     free(numbers);
     return ok ? KINO_OK : kino__fail_nomem(err);
 }
@@ -305,6 +308,7 @@ static void pack(kino__pack *pack, void *value)
     KINO__PACK_VEC(pack, &d->records, pack_record);
     KINO__PACK_VEC(pack, &d->devices, pack_device);
     KINO__PACK_VEC(pack, &d->ranges, pack_range);
+    kino__verdict_pack(pack, &d->verdict);
     if (!pack->out && (!are_steps_sound(d) || !are_counts_sound(d)))
         pack->is_damaged = true;
 }

@@ -3,6 +3,7 @@
 #define KINO__ANALYSIS_DISTRIBUTED_H
 
 #include "analysis/analysis.h"
+#include "analysis/verdict/verdict.h"
 #include "store/interval.h"
 
 /* Lists of all workers stand one behind the other; a worker has the next `count` of each. */
@@ -40,6 +41,7 @@ typedef struct kino__dist {
     KINO__VEC(kino__dist_record) records;
     KINO__VEC(kino__dist_device) devices;
     kino__intervals ranges;
+    kino__verdict_facts verdict; /* empty when compat */
 } kino__dist;
 
 /* What the calls of all workers say about each other. */

@@ -1,16 +1,17 @@
-/* distributed_match.c - which calls of collectives on different workers are the same call.
+/* distributed_match.c - the transfer of each call of a collective, from its partners on the other
+ * workers (collective_match.h).
  *
- * A call is the k-th of its name, process group and step: so a call that one trace lacks spoils no
- * more than its step. The time that all partners need is the shortest of theirs; whoever takes
- * longer has waited.
+ * The time that all partners need is the shortest of theirs; whoever takes longer has waited.
  *
  *   worker 0   |wait wait|transfer|         the j-th range of each partner; the transfer is put
  *   worker 1             |transfer|         at the end, as long as the shortest
  *
- * Linear in the records and ranges. */
+ * Linear in the records and ranges, once they are matched. */
 #include <stdlib.h>
 
+#include "analysis/distributed/collective_match.h"
 #include "analysis/distributed/distributed.h"
+#include "names/communication.h"
 
 typedef struct match {
     uint32_t worker;      /* the first one that has it */
@@ -22,95 +23,105 @@ typedef struct match {
 
 typedef struct matching {
     const kino__dist *d;
-    kino__map pairs;   /* name, group -> number */
-    kino__map series;  /* pair, step -> number */
-    kino__map calls;   /* series, k -> match */
-    uint32_t *seen;    /* of each series: the worker counted last, + 1 */
-    uint32_t *counted; /* and its calls so far */
-    uint32_t *match_of;
+    uint32_t *match_of; /* of each record */
     KINO__VEC(match) matches;
 } matching;
 
-static bool is_point_to_point(kino_str name)
+static bool is_point_to_point(const kino__dist *d, const kino__dist_record *r)
 {
-    const char *colon = name.size ? memchr(name.data, ':', name.size) : NULL;
-    size_t skip = colon ? (size_t)(colon + 1 - name.data) : 0;
-    kino_str rest = {name.data + skip, name.size - skip};
-    return kino__str_starts_with(rest, KINO__STR("send")) ||
-           kino__str_starts_with(rest, KINO__STR("recv"));
+    return kino__comm_is_point_to_point(kino__string_pool_text(&d->texts, r->name));
 }
 
-static uint32_t number_of(kino__map *map, uint32_t high, uint32_t low)
-{
-    const uint32_t *slot = kino__map_put(map, (uint64_t)high << 32 | low, (uint32_t)map->count);
-    return slot ? *slot : UINT32_MAX;
-}
-
-/* The match of a record, made on first sight; UINT32_MAX when memory is out. */
-static uint32_t find_match(matching *m, uint32_t worker, uint32_t record, kino_strid step)
+static bool add_record(matching *m, uint32_t worker, uint32_t record)
 {
     const kino__dist_record *r = &m->d->records.items[record];
-    uint32_t pair = number_of(&m->pairs, r->name, r->group);
-    uint32_t series = pair == UINT32_MAX ? pair : number_of(&m->series, pair, step);
-    if (series == UINT32_MAX)
-        return series;
-    if (m->seen[series] != worker + 1) {
-        m->seen[series] = worker + 1;
-        m->counted[series] = 0;
-    }
-    return number_of(&m->calls, series, m->counted[series]++);
-}
-
-static bool add_record(matching *m, uint32_t worker, uint32_t record, uint32_t index)
-{
-    const kino__dist_record *r = &m->d->records.items[record];
-    m->match_of[record] = index;
-    if (index == UINT32_MAX)
-        return false;
-    while (index >= m->matches.count) {
+    while (m->match_of[record] >= m->matches.count) {
         match *fresh = kino__vec_add(&m->matches);
         if (!fresh)
             return false;
         *fresh = (match){.worker = worker, .record = record};
     }
-    match *known = &m->matches.items[index];
+    match *known = &m->matches.items[m->match_of[record]];
     known->count++;
     known->range_count = r->range_count > known->range_count ? r->range_count : known->range_count;
     return true;
 }
 
-static bool match_records(matching *m, bool is_compat, kino__dist_matches *out)
+/* What tells calls apart: name and group; a send or receive is like no other. False when memory is
+ * out. */
+static bool find_kind(const kino__dist *d, uint32_t record, kino__map *kinds, uint32_t *out)
 {
-    const kino__dist *d = m->d;
+    const kino__dist_record *r = &d->records.items[record];
+    uint64_t key = is_point_to_point(d, r) ? (uint64_t)UINT32_MAX << 32 | record
+                                           : (uint64_t)r->name << 32 | r->group;
+    const uint32_t *slot = kino__map_put(kinds, key, (uint32_t)kinds->count);
+    if (slot)
+        *out = *slot;
+    return slot != NULL;
+}
+
+/* Record by record, as kino__match_calls wants them. The caller frees it; NULL when memory is
+ * out. */
+static kino__match_entry *make_entries(const kino__dist *d)
+{
+    kino__match_entry *entries = malloc((d->records.count + 1) * sizeof *entries);
+    kino__map kinds;
+    kino__map_init(&kinds, NULL);
     uint32_t record = 0;
     size_t step = 0;
-    for (uint32_t w = 0; w < d->workers.count; w++) {
+    bool ok = entries != NULL;
+    for (uint32_t w = 0; ok && w < d->workers.count; w++) {
         const kino__dist_worker *worker = &d->workers.items[w];
-        for (uint32_t i = 0; i < worker->record_count; i++, record++) {
-            const kino__dist_record *r = &d->records.items[record];
-            uint32_t index = i;
-            if (!is_compat && is_point_to_point(kino__string_pool_text(&d->texts, r->name))) {
-                out->point_to_point++;
-                index = number_of(&m->calls, UINT32_MAX, record);
-            } else if (!is_compat) {
-                kino_strid name =
-                    r->step == KINO_NO_ROW ? KINO_NO_STRING : d->steps.items[step + r->step].name;
-                index = find_match(m, w, record, name);
-            }
-            if (!add_record(m, w, record, index))
-                return false;
+        for (uint32_t i = 0; ok && i < worker->record_count; i++, record++) {
+            uint32_t of = d->records.items[record].step;
+            entries[record].worker = w;
+            entries[record].series =
+                of == KINO_NO_ROW ? KINO_NO_INT : d->steps.items[step + of].name;
+            ok = find_kind(d, record, &kinds, &entries[record].kind);
         }
         step += worker->step_count;
     }
-    return true;
+    kino__map_deinit(&kinds);
+    if (!ok) {
+        free(entries);
+        return NULL;
+    }
+    return entries;
+}
+
+/* compat: by place in the trace alone. */
+static uint32_t *number_by_place(const kino__dist *d)
+{
+    uint32_t *numbers = malloc((d->records.count + 1) * sizeof *numbers), record = 0;
+    for (size_t w = 0; numbers && w < d->workers.count; w++)
+        for (uint32_t i = 0; i < d->workers.items[w].record_count; i++)
+            numbers[record++] = i;
+    return numbers;
+}
+
+static bool match_records(matching *m, bool is_compat, kino__dist_matches *out)
+{
+    const kino__dist *d = m->d;
+    kino__match_entry *entries = is_compat ? NULL : make_entries(d);
+    m->match_of = is_compat ? number_by_place(d)
+                  : entries ? kino__match_calls(entries, d->records.count)
+                            : NULL;
+    free(entries);
+    uint32_t record = 0;
+    for (uint32_t w = 0; m->match_of && w < d->workers.count; w++)
+        for (uint32_t i = 0; i < d->workers.items[w].record_count; i++, record++) {
+            out->point_to_point += !is_compat && is_point_to_point(d, &d->records.items[record]);
+            if (!add_record(m, w, record))
+                return false;
+        }
+    return m->match_of != NULL;
 }
 
 static void count_alone(const matching *m, kino__dist_matches *out)
 {
     for (size_t i = 0; i < m->matches.count; i++) {
         const match *one = &m->matches.items[i];
-        kino_strid name = m->d->records.items[one->record].name;
-        if (one->count > 1 || is_point_to_point(kino__string_pool_text(&m->d->texts, name)))
+        if (one->count > 1 || is_point_to_point(m->d, &m->d->records.items[one->record]))
             continue;
         if (out->alone++ == 0) {
             out->first_alone = one->record;
@@ -154,25 +165,13 @@ bool kino__dist_match(const kino__dist *d, bool is_compat, kino__dist_matches *o
 {
     *out = (kino__dist_matches){0};
     matching m = {.d = d};
-    kino__map_init(&m.pairs, NULL);
-    kino__map_init(&m.series, NULL);
-    kino__map_init(&m.calls, NULL);
-    size_t count = d->records.count;
-    m.seen = calloc(count + 1, sizeof *m.seen);
-    m.counted = calloc(count + 1, sizeof *m.counted);
-    m.match_of = calloc(count + 1, sizeof *m.match_of);
     out->transfer = malloc((d->ranges.count + 1) * sizeof *out->transfer);
-    out->first_range = malloc((count + 1) * sizeof *out->first_range);
-    bool ok = m.seen && m.counted && m.match_of && out->transfer && out->first_range &&
-              match_records(&m, is_compat, out) && find_shortest(&m, out);
+    out->first_range = malloc((d->records.count + 1) * sizeof *out->first_range);
+    bool ok = out->transfer && out->first_range && match_records(&m, is_compat, out) &&
+              find_shortest(&m, out);
     if (ok)
         count_alone(&m, out);
-    kino__map_deinit(&m.pairs);
-    kino__map_deinit(&m.series);
-    kino__map_deinit(&m.calls);
     kino__vec_deinit(&m.matches);
-    free(m.seen);
-    free(m.counted);
     free(m.match_of);
     return ok;
 }

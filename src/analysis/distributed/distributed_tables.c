@@ -38,7 +38,8 @@ static const kino_column op_columns[] = {
     {"calls", KINO_TYPE_INT, "count", "how often it was called"},
     {"total_size", KINO_TYPE_BYTES, NULL, "of the inputs; null: the trace does not tell"},
     {"avg_size", KINO_TYPE_BYTES, NULL, "total_size / calls"},
-    {"total_latency", KINO_TYPE_DURATION, NULL, "time covered by its ranges on host and device"},
+    {"total_latency", KINO_TYPE_DURATION, NULL,
+     "time covered by its kernels; by spans of the host where there are none"},
     {"avg_latency", KINO_TYPE_DURATION, NULL, "total_latency / calls"},
     {"data_transfer_time", KINO_TYPE_DURATION, NULL, "the part that is transfer of data"},
     {"avg_data_transfer_time", KINO_TYPE_DURATION, NULL, "data_transfer_time / calls"},
@@ -256,6 +257,15 @@ static bool write_computation(kino__table *table, const kino__dist *d, step_rows
     return true;
 }
 
+/* The average step is one of all steps, also of those without calls; the plugin knows only its
+ * rows. 0: no calls, no average. */
+static int64_t steps_of_average(const adding *adder, const kino__dist_worker *worker,
+                                bool is_compat)
+{
+    size_t rows = adder->sums.count;
+    return is_compat || rows == 0 ? (int64_t)rows : worker->step_count;
+}
+
 /* With one worker nobody knows what was waiting. */
 static bool write_communication(kino__table *table, adding *adder, step_rows *rows, bool is_compat)
 {
@@ -277,15 +287,15 @@ static bool write_communication(kino__table *table, adding *adder, step_rows *ro
         int64_t all[2] = {0};
         for (size_t i = 0; i < adder->sums.count; i++) {
             const sums *s = &adder->sums.items[i];
+            bool is_outside = s->key == KINO_NO_ROW;
             int64_t values[] = {s->transfer, s->latency - s->transfer};
-            all[0] = kino__sum(all[0], values[0]);
-            all[1] = kino__sum(all[1], values[1]);
-            kino_strid name =
-                s->key == KINO_NO_ROW ? KINO_NO_STRING : d->steps.items[step + s->key].name;
+            for (size_t k = 0; k < 2 && (is_compat || !is_outside); k++)
+                all[k] = kino__sum(all[k], values[k]);
+            kino_strid name = is_outside ? KINO_NO_STRING : d->steps.items[step + s->key].name;
             if (!add_step_row(rows, w, name, values, 2))
                 return false;
         }
-        if (!add_average(rows, w, all, 2, (int64_t)adder->sums.count))
+        if (!add_average(rows, w, all, 2, steps_of_average(adder, worker, is_compat)))
             return false;
         step += worker->step_count;
     }
@@ -524,6 +534,7 @@ kino_status kino__dist_finish(const kino__analysis *a, void *partial, kino_resul
         write_workers(kino__analysis_table(result, T_WORKERS), d, is_compat);
     if (ok && !is_compat && d->records.count)
         add_notes(d, &matches, result);
+    ok = ok && (is_compat || d->records.count == 0 || kino__verdict_add_note(&d->verdict, result));
     kino__dist_matches_deinit(&matches);
     return ok ? KINO_OK : kino__fail_nomem(err);
 }

@@ -33,7 +33,7 @@ typedef struct kino__memory_records {
      * by time; compat mode has the parents of the tree, from which backward passes were cut. */
     uint32_t *parent;
     bool *is_entered;  /* of each node, in compat mode: a record lies in it or below it */
-    uint32_t *visited; /* nodes, each behind its parent */
+    uint32_t *visited; /* nodes, each behind its parent; the default: all of rows as they stand */
     size_t visited_count;
 } kino__memory_records;
 
@@ -44,6 +44,10 @@ void kino__memory_records_deinit(kino__memory_records *records);
 
 /* What releases are matched with allocations by: device and address, in compat mode the address. */
 uint64_t kino__memory_key(const kino__memory_records *records, const kino__memory_record *record);
+
+/* How many nodes there are to go through, and the one at a place, KINO__NO_NODE where none is. */
+size_t kino__memory_node_count(const kino__memory_records *records);
+uint32_t kino__memory_node_at(const kino__memory_records *records, size_t place);
 
 /* memory_nodes.c: parent, is_entered, visited, and the node of each record. */
 bool kino__memory_find_nodes(kino__memory_records *records);

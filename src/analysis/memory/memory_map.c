@@ -43,6 +43,11 @@ static const kino__node *node_at(const mapping *g, uint32_t node)
     return node == KINO__NO_NODE ? NULL : &g->m.profile->nodes.items[node];
 }
 
+static kino_strid name_of(const mapping *g, uint32_t node)
+{
+    return kino__node_name_id(g->m.profile, node_at(g, node));
+}
+
 /* "aten::empty" is the malloc of PyTorch: who called it says more. */
 static bool keep_operator(mapping *g, uint32_t source, uint32_t *out)
 {
@@ -53,7 +58,7 @@ static bool keep_operator(mapping *g, uint32_t source, uint32_t *out)
     kino_str name = kino__node_name(g->m.profile, n);
     const kino__node *above = node_at(g, g->m.parent[source]);
     if (!above || !kino__str_starts_with(name, KINO__STR("aten::empty")))
-        return keep_string(g, n->name, out);
+        return keep_string(g, kino__node_name_id(g->m.profile, n), out);
     kino_str parent = kino__node_name(g->m.profile, above);
     if (above->class == KINO__NODE_ROOT)
         parent = KINO__STR("CallTreeRoot");
@@ -82,8 +87,9 @@ typedef struct sums {
 
 typedef struct counting {
     mapping *g;
-    kino__map rows; /* device << 32 | name -> place in p->statistics, from `first` on */
-    sums *sums;     /* of each node, of one device; zeroed again when they have been passed on */
+    kino__map rows;       /* device << 32 | name -> place in p->statistics, from `first` on */
+    kino__row_rank nodes; /* that a record lies in or below, by number */
+    sums *sums;     /* of each of them, of one device; zeroed again when they have been passed on */
     int64_t *calls; /* of each string */
     size_t first;
 } counting;
@@ -93,6 +99,25 @@ static void add_sums(sums *into, const sums *more)
     into->increase = kino__sum(into->increase, more->increase);
     into->count += more->count;
     into->size = kino__sum(into->size, more->size);
+}
+
+/* Few nodes have records: only these get sums. */
+static bool find_nodes(counting *c)
+{
+    const mapping *g = c->g;
+    if (!kino__row_rank_init(&c->nodes, (uint32_t)g->m.profile->nodes.count))
+        return false;
+    for (size_t i = 0; i < g->m.items.count; i++)
+        for (uint32_t n = g->m.items.items[i].node;
+             n != KINO__NO_NODE && !kino__row_rank_has(&c->nodes, n); n = g->m.parent[n])
+            kino__row_rank_add(&c->nodes, n);
+    c->sums = calloc((size_t)kino__row_rank_count(&c->nodes) + 1, sizeof *c->sums);
+    return c->sums != NULL;
+}
+
+static sums *sums_of(const counting *c, uint32_t node)
+{
+    return &c->sums[kino__row_rank_of(&c->nodes, node)];
 }
 
 static kino__memory_statistic *find_row(counting *c, uint32_t device, kino_strid name)
@@ -121,7 +146,8 @@ static void sum_records(counting *c, uint32_t device)
         if (r->device != device || r->node == KINO__NO_NODE || !is_inside(g, r))
             continue;
         bool is_allocation = r->bytes > 0;
-        add_sums(&c->sums[r->node], &(sums){r->bytes, is_allocation, is_allocation ? r->bytes : 0});
+        add_sums(sums_of(c, r->node),
+                 &(sums){r->bytes, is_allocation, is_allocation ? r->bytes : 0});
     }
 }
 
@@ -129,29 +155,33 @@ static void sum_records(counting *c, uint32_t device)
 static bool add_rows(counting *c, uint32_t device)
 {
     const mapping *g = c->g;
-    for (size_t i = 0; i < g->m.visited_count; i++) {
-        uint32_t node = g->m.visited[i];
-        const sums *s = &c->sums[node];
+    for (size_t i = 0; i < kino__memory_node_count(&g->m); i++) {
+        uint32_t node = kino__memory_node_at(&g->m, i);
+        if (node == KINO__NO_NODE || !kino__row_rank_has(&c->nodes, node))
+            continue;
+        const sums *s = sums_of(c, node);
         if (!s->increase && !s->count && !s->size)
             continue;
-        kino__memory_statistic *row = find_row(c, device, node_at(g, node)->name);
+        kino__memory_statistic *row = find_row(c, device, name_of(g, node));
         if (!row)
             return false;
         row->self_increase = kino__sum(row->self_increase, s->increase);
         row->self_count += s->count;
         row->self_size = kino__sum(row->self_size, s->size);
     }
-    for (size_t i = g->m.visited_count; i-- > 0;) {
-        uint32_t node = g->m.visited[i];
-        sums s = c->sums[node];
+    for (size_t i = kino__memory_node_count(&g->m); i-- > 0;) {
+        uint32_t node = kino__memory_node_at(&g->m, i);
+        if (node == KINO__NO_NODE || !kino__row_rank_has(&c->nodes, node))
+            continue;
+        sums s = *sums_of(c, node);
         if (!s.increase && !s.count && !s.size)
             continue;
-        c->sums[node] = (sums){0};
+        *sums_of(c, node) = (sums){0};
         if (g->m.parent[node] != KINO__NO_NODE)
-            add_sums(&c->sums[g->m.parent[node]], &s);
+            add_sums(sums_of(c, g->m.parent[node]), &s);
         if (!node_at(g, node)->is_operator)
             continue;
-        kino__memory_statistic *row = find_row(c, device, node_at(g, node)->name);
+        kino__memory_statistic *row = find_row(c, device, name_of(g, node));
         if (!row)
             return false;
         row->increase = kino__sum(row->increase, s.increase);
@@ -165,15 +195,20 @@ static bool add_rows(counting *c, uint32_t device)
 static void count_calls(counting *c)
 {
     const mapping *g = c->g;
-    for (size_t i = 0; i < g->m.visited_count; i++) {
-        const kino__node *n = node_at(g, g->m.visited[i]);
-        uint32_t above = g->m.parent[g->m.visited[i]];
-        if (!n->is_operator || n->name == KINO_NO_STRING || n->end < g->from || n->start > g->to)
+    for (size_t i = 0; i < kino__memory_node_count(&g->m); i++) {
+        uint32_t node = kino__memory_node_at(&g->m, i);
+        if (node == KINO__NO_NODE)
+            continue;
+        const kino__node *n = node_at(g, node);
+        uint32_t above = g->m.parent[node];
+        kino_strid name = name_of(g, node);
+        if (!n->is_operator || name == KINO_NO_STRING ||
+            kino__node_end(g->m.profile, n) < g->from || kino__node_start(g->m.profile, n) > g->to)
             continue;
         bool is_hidden = g->is_compat && above != KINO__NO_NODE &&
                          node_at(g, above)->class != KINO__NODE_ROOT && !g->m.is_entered[above];
         if (!is_hidden)
-            c->calls[n->name]++;
+            c->calls[name]++;
     }
 }
 
@@ -223,11 +258,10 @@ static bool finish_rows(counting *c)
 static bool map_statistics(mapping *g)
 {
     counting c = {.g = g,
-                  .sums = calloc(g->m.profile->nodes.count + 1, sizeof *c.sums),
                   .calls = calloc(kino__string_pool_count(&g->trace->strings) + 1, sizeof *c.calls),
                   .first = g->p->statistics.count};
     kino__map_init(&c.rows, NULL);
-    bool ok = c.sums && c.calls;
+    bool ok = c.calls && find_nodes(&c);
     if (ok)
         count_calls(&c);
     for (uint32_t d = 0; ok && d < g->m.devices.count; d++) {
@@ -238,6 +272,7 @@ static bool map_statistics(mapping *g)
     }
     ok = ok && finish_rows(&c);
     kino__map_deinit(&c.rows);
+    kino__row_rank_deinit(&c.nodes);
     free(c.sums);
     free(c.calls);
     return ok;
@@ -439,9 +474,15 @@ static bool map_curve(mapping *g, uint32_t device)
     bool ok = list_samples(g, device, &s, &peak);
     if (ok && wanted > 0 && s.count > (size_t)wanted)
         ok = thin(g, &s, (size_t)wanted, peak);
-    ok = ok && kino__vec_reserve(&g->p->samples, s.count);
-    for (size_t i = 0; ok && i < s.count; i++)
-        g->p->samples.items[g->p->samples.count++] = s.items[i];
+    if (ok && g->p->samples.count == 0) { /* large: not copied */
+        samples none = {.items = g->p->samples.items, .capacity = g->p->samples.capacity};
+        g->p->samples.items = s.items;
+        g->p->samples.count = s.count;
+        g->p->samples.capacity = s.capacity;
+        s = none;
+    } else {
+        ok = ok && kino__vec_append(&g->p->samples, &s);
+    }
     kino__vec_deinit(&s);
     return ok;
 }

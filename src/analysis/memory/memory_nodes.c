@@ -104,7 +104,7 @@ static void take_records(kino__memory_records *m, const grouping *g, walk *w, in
         int64_t ts = m->items.items[g->records[w->next]].ts;
         if (ts >= until)
             return;
-        while (w->top != KINO__NO_NODE && ts >= nodes[w->top].end)
+        while (w->top != KINO__NO_NODE && ts >= kino__node_end(m->profile, &nodes[w->top]))
             w->top = m->parent[w->top];
         if (w->top == KINO__NO_NODE)
             continue;
@@ -135,11 +135,11 @@ static void walk_by_time(kino__memory_records *m, const grouping *g)
         if (n->is_dropped || n->row == KINO_NO_ROW)
             continue;
         go_to_track(m, g, &w, n->row);
-        take_records(m, g, &w, n->start);
-        while (w.top != KINO__NO_NODE && n->start >= p->nodes.items[w.top].end)
+        int64_t start = kino__node_start(p, n);
+        take_records(m, g, &w, start);
+        while (w.top != KINO__NO_NODE && start >= kino__node_end(p, &p->nodes.items[w.top]))
             w.top = m->parent[w.top];
         m->parent[i] = w.top;
-        m->visited[m->visited_count++] = i;
         w.top = i;
     }
     if (w.track != UINT32_MAX)
@@ -152,22 +152,23 @@ static void walk_by_time(kino__memory_records *m, const grouping *g)
  * of it to look at. */
 static void walk_tree(kino__memory_records *m, const grouping *g, uint32_t thread)
 {
-    const kino__node *nodes = m->profile->nodes.items;
-    uint32_t root = m->profile->threads.items[thread].root, at = root;
+    const kino__profile *p = m->profile;
+    const kino__node *nodes = p->nodes.items;
+    uint32_t root = p->threads.items[thread].root, at = root;
     uint32_t child = nodes[root].first_child;
     m->is_entered[root] = true;
     for (uint32_t i = g->first[thread]; i < g->first[thread + 1]; i++) {
         int64_t ts = m->items.items[g->records[i]].ts;
-        while (ts >= nodes[at].start && ts >= nodes[at].end) {
+        while (ts >= kino__node_start(p, &nodes[at]) && ts >= kino__node_end(p, &nodes[at])) {
             if (at == root)
                 return; /* behind everything */
             child = nodes[at].next_sibling;
             at = nodes[at].parent;
         }
-        if (ts < nodes[at].start)
+        if (ts < kino__node_start(p, &nodes[at]))
             continue;
-        while (child != KINO__NO_NODE && ts >= nodes[child].start) {
-            if (ts >= nodes[child].end) {
+        while (child != KINO__NO_NODE && ts >= kino__node_start(p, &nodes[child])) {
+            if (ts >= kino__node_end(p, &nodes[child])) {
                 child = nodes[child].next_sibling;
                 continue;
             }
@@ -195,8 +196,8 @@ bool kino__memory_find_nodes(kino__memory_records *m)
     size_t count = p->nodes.count + 1;
     grouping g = {0};
     m->parent = malloc(count * sizeof *m->parent);
-    m->visited = malloc(count * sizeof *m->visited);
-    m->is_entered = calloc(count, sizeof *m->is_entered);
+    m->visited = malloc((p->is_compat ? count : 1) * sizeof *m->visited);
+    m->is_entered = calloc(p->is_compat ? count : 1, sizeof *m->is_entered);
     bool ok = m->parent && m->visited && m->is_entered && group(m, &g);
     if (ok)
         memset(m->parent, 0xff, count * sizeof *m->parent);
@@ -209,4 +210,17 @@ bool kino__memory_find_nodes(kino__memory_records *m)
     free(g.records);
     free(g.first);
     return ok;
+}
+
+size_t kino__memory_node_count(const kino__memory_records *m)
+{
+    return m->profile->is_compat ? m->visited_count : m->profile->nodes.count;
+}
+
+uint32_t kino__memory_node_at(const kino__memory_records *m, size_t place)
+{
+    if (m->profile->is_compat)
+        return m->visited[place];
+    const kino__node *n = &m->profile->nodes.items[place];
+    return n->is_dropped || n->row == KINO_NO_ROW ? KINO__NO_NODE : (uint32_t)place;
 }

@@ -115,7 +115,7 @@ static bool map_modules(const kino__profile *profile, partial *p)
         first_call *slot = kino__vec_add(&calls);
         ok = slot != NULL;
         if (ok)
-            *slot = (first_call){n->start, profile->trace->number[n->row], i};
+            *slot = (first_call){kino__node_start(profile, n), profile->trace->number[n->row], i};
     }
     if (ok && calls.count)
         qsort(calls.items, calls.count, sizeof *calls.items, compare_calls);

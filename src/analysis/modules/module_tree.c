@@ -42,11 +42,12 @@ void kino__module_tree_deinit(kino__module_tree *tree)
 void kino__module_sums_add(kino__module_sums *sums, const kino__profile *profile, uint32_t node)
 {
     const kino__node *nodes = profile->nodes.items, *n = &nodes[node];
+    kino__node_sums own = kino__node_sums_of(profile, n);
     sums->calls++;
-    sums->host += n->end - n->start;
-    sums->self_host += n->self_host;
-    sums->device += n->device_total;
-    sums->self_device += n->device_self;
+    sums->host += kino__node_length(profile, n);
+    sums->self_host += own.self_host;
+    sums->device += own.device_total;
+    sums->self_device += own.device_self;
     for (uint32_t c = n->first_child; c != KINO__NO_NODE; c = nodes[c].next_sibling)
         sums->operators += nodes[c].is_operator;
 }

@@ -99,7 +99,8 @@ static bool add_call(nesting *s, uint32_t node)
         s->track = kino__trace_track_of(g->profile->trace, n->row);
         s->open.count = 0;
     }
-    while (s->open.count && n->start >= s->open.items[s->open.count - 1].end)
+    int64_t start = kino__node_start(g->profile, n);
+    while (s->open.count && start >= s->open.items[s->open.count - 1].end)
         s->open.count--;
     uint32_t parent = s->open.count ? s->open.items[s->open.count - 1].place : KINO__NO_NODE;
     uint32_t m = module_of(g, n->row);
@@ -110,10 +111,10 @@ static bool add_call(nesting *s, uint32_t node)
     if (!place || !call)
         return false;
     if (*place == g->tree.places.count &&
-        kino__module_tree_add(&g->tree, parent, short_name(g, n->name), g->modules.items[m].id) ==
-            KINO__NO_NODE)
+        kino__module_tree_add(&g->tree, parent, short_name(g, kino__node_name_id(g->profile, n)),
+                              g->modules.items[m].id) == KINO__NO_NODE)
         return false;
-    *call = (open_call){n->end, *place};
+    *call = (open_call){kino__node_end(g->profile, n), *place};
     kino__module_sums_add(&g->tree.places.items[*place].sums, g->profile, node);
     return true;
 }

@@ -32,7 +32,7 @@ typedef struct partial {
     kino__string_pool texts;
     row_list rows, stacks;
     /* how many, for notes */
-    int64_t traces, without_operators, without_device, without_shapes;
+    int64_t traces, without_operators, without_device, without_shapes, crossing, folded;
 } partial;
 
 static void deinit(void *value)
@@ -70,22 +70,23 @@ static row *find_row(row_list *rows, kino__map *map, uint64_t key, const row *fr
     return r;
 }
 
-static void add_node(row *r, const kino__node *n)
+static void add_node(row *r, const kino__profile *p, const kino__node *n)
 {
+    kino__node_sums own = kino__node_sums_of(p, n);
     r->calls++;
-    r->device_self += n->device_self;
-    r->device_total += n->device_total;
-    r->host_self += n->self_host;
-    r->host_total += n->end - n->start;
-    r->tensor_self += n->tensor_self;
-    r->tensor_total += n->tensor_total;
+    r->device_self += own.device_self;
+    r->device_total += own.device_total;
+    r->host_self += own.self_host;
+    r->host_total += kino__node_length(p, n);
+    r->tensor_self += own.tensor_self;
+    r->tensor_total += own.tensor_total;
 }
 
 static bool count_node(counting *c, uint32_t index)
 {
     const kino__node *n = &c->profile->nodes.items[index];
     row fresh = {.rank = c->rank,
-                 .name = n->name,
+                 .name = kino__node_name_id(c->profile, n),
                  .shape = c->args.shape ? c->args.shape[index] : KINO_NO_STRING,
                  .stack = KINO_NO_STRING,
                  .is_eligible = n->is_eligible};
@@ -93,7 +94,7 @@ static bool count_node(counting *c, uint32_t index)
     row *group = find_row(&c->rows, &c->by_group, (uint64_t)fresh.name << 32 | fresh.shape, &fresh);
     if (!group)
         return false;
-    add_node(group, n);
+    add_node(group, c->profile, n);
     group->has_stack |= c->args.has_stack[index] != 0;
     if (!c->args.stack || c->args.stack[index] == KINO_NO_STRING)
         return true;
@@ -102,7 +103,7 @@ static bool count_node(counting *c, uint32_t index)
     row *stack =
         find_row(&c->stacks, &c->by_stack, (uint64_t)group->order << 32 | fresh.stack, &fresh);
     if (stack)
-        add_node(stack, n);
+        add_node(stack, c->profile, n);
     return stack != NULL;
 }
 
@@ -205,6 +206,8 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     p->traces = 1;
     p->without_operators = c.rows.count == 0;
     p->without_device = c.rows.count && !c.profile->has_kernel && !c.profile->has_copies;
+    p->crossing = (int64_t)c.profile->crossing_count;
+    p->folded = (int64_t)c.profile->folded_count;
     p->without_shapes = c.rows.count && c.args.wants_shapes && !c.has_shapes;
     kino__operator_args_deinit(&c.args);
     kino__map_deinit(&c.by_group);
@@ -247,6 +250,8 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
     into->without_operators += from->without_operators;
     into->without_device += from->without_device;
     into->without_shapes += from->without_shapes;
+    into->crossing += from->crossing;
+    into->folded += from->folded;
     bool ok = append(into, &into->rows, from, &from->rows) &&
               append(into, &into->stacks, from, &from->stacks);
     return ok ? KINO_OK : kino__fail_nomem(err);
@@ -279,6 +284,8 @@ static void pack(kino__pack *pack, void *value)
     kino__pack_tally(pack, &p->without_operators);
     kino__pack_tally(pack, &p->without_device);
     kino__pack_tally(pack, &p->without_shapes);
+    kino__pack_tally(pack, &p->crossing);
+    kino__pack_tally(pack, &p->folded);
 }
 
 /* -- the answer -- */
@@ -387,11 +394,20 @@ static void add_notes(const partial *p, kino_result *result)
 {
     add_note(result, "operators not available: the trace has none", p->without_operators,
              p->traces);
-    add_note(result, "device times not available: the trace has no device activity",
-             p->without_device, p->traces);
+    add_note(result, "device times not available: no device work was recorded", p->without_device,
+             p->traces);
     add_note(result,
              "input shapes not available: they were not recorded (record_shapes of the profiler)",
              p->without_shapes, p->traces);
+    if (p->folded)
+        kino__result_note(result,
+                          "%lld calls are counted with the call of the same name around them",
+                          (long long)p->folded);
+    if (p->crossing)
+        kino__result_note(result,
+                          "%lld spans cross the end of the span that they start in: they count "
+                          "beside it",
+                          (long long)p->crossing);
 }
 
 /* What people need not see: columns that have nothing to say in any row. */

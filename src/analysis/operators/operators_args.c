@@ -13,7 +13,7 @@
 
 #include "analysis/operators/operators_internal.h"
 #include "analysis/python_text.h"
-#include "model/profile/profile_internal.h"
+#include "model/profile/profile.h"
 #include "store/args.h"
 #include "store/link.h"
 
@@ -184,33 +184,67 @@ static bool read_texts(kino__operator_args *args, const kino__profile *p, kino__
 
 /* -- arguments that the source has in columns already (.kino) */
 
+typedef struct taking {
+    kino__operator_args *args;
+    const kino__profile *p;
+    kino_strid *ids; /* of each node, or NULL */
+    bool is_stack;
+    kino__string_pool seen;
+    KINO__VEC(kino_strid) memo; /* of each text that was seen: in args */
+    kino__buffer scratch;
+} taking;
+
+/* The number in args of a text, KINO_NO_STRING when memory is out. */
+static kino_strid keep_once(taking *t, kino_str text)
+{
+    kino_strid from = kino__string_pool_add(&t->seen, text);
+    if (from != t->memo.count)
+        return from == KINO_NO_STRING ? from : t->memo.items[from];
+    kino_strid *slot = kino__vec_add(&t->memo);
+    if (!slot)
+        return KINO_NO_STRING;
+    *slot = to_text(t->args, text, !t->is_stack && text.size && text.data[0] == '[', &t->scratch);
+    return *slot;
+}
+
+static bool take_text(void *context, uint32_t row, kino_str text)
+{
+    taking *t = context;
+    uint32_t node = kino__profile_node_of(t->p, row);
+    if (node == KINO__NO_NODE || !is_listed(&t->p->nodes.items[node]) ||
+        (t->is_stack && (text.size == 0 || kino__str_is(text, "null"))))
+        return true;
+    if (t->is_stack)
+        t->args->has_stack[node] = 1;
+    if (!t->ids || t->ids[node] != KINO_NO_STRING)
+        return true;
+    t->ids[node] = keep_once(t, text);
+    return t->ids[node] != KINO_NO_STRING;
+}
+
+/* Compat: trees of the backward pass may be there twice, with the same rows. */
+static void copy_to_second(taking *t, uint32_t node)
+{
+    uint32_t row = t->p->nodes.items[node].row;
+    uint32_t first = row == KINO_NO_ROW ? node : kino__profile_node_of(t->p, row);
+    if (first == node)
+        return;
+    t->args->has_stack[node] |= t->args->has_stack[first];
+    if (t->ids && t->ids[node] == KINO_NO_STRING)
+        t->ids[node] = t->ids[first];
+}
+
 static bool take_column(kino__operator_args *args, const kino__profile *p, const char *key,
                         kino_strid *ids, bool is_stack)
 {
-    const kino__string_pool *pool;
-    const kino_strid *column = kino__args_string_column(p->trace, key, &pool);
-    kino_strid *memo = column ? memo_new(kino__string_pool_count(pool)) : NULL;
-    kino__buffer scratch = {0};
-    bool ok = memo != NULL;
-    for (size_t i = 0; ok && i < p->nodes.count; i++) {
-        if (!is_listed(&p->nodes.items[i]))
-            continue;
-        kino_strid from = column[p->nodes.items[i].row];
-        kino_str text = kino__string_pool_text(pool, from);
-        if (from == KINO_NO_STRING || (is_stack && (text.size == 0 || kino__str_is(text, "null"))))
-            continue;
-        if (is_stack)
-            args->has_stack[i] = 1;
-        if (!ids || ids[i] != KINO_NO_STRING)
-            continue;
-        if (memo[from] == KINO_NO_STRING)
-            memo[from] =
-                to_text(args, text, !is_stack && text.size && text.data[0] == '[', &scratch);
-        ids[i] = memo[from];
-        ok = ids[i] != KINO_NO_STRING;
-    }
-    kino__buffer_deinit(&scratch);
-    free(memo);
+    taking t = {.args = args, .p = p, .ids = ids, .is_stack = is_stack};
+    kino__string_pool_init(&t.seen, NULL);
+    bool ok = kino__args_each_string(p->trace, key, take_text, &t);
+    for (size_t i = 0; ok && p->is_compat && i < p->nodes.count; i++)
+        copy_to_second(&t, (uint32_t)i);
+    kino__string_pool_deinit(&t.seen);
+    kino__vec_deinit(&t.memo);
+    kino__buffer_deinit(&t.scratch);
     return ok;
 }
 
@@ -239,7 +273,7 @@ static bool mark_inside_python(kino__operator_args *args, const kino__profile *p
         const kino__track *track = &p->trace->tracks.items[t];
         int64_t latest = INT64_MIN;
         for (uint32_t row = track->first; row < track->first + track->count; row++) {
-            uint32_t node = p->node_of_row[row];
+            uint32_t node = kino__profile_node_of(p, row);
             bool is_call = is_python(p, row);
             if (!is_call && (node == KINO__NO_NODE || !is_listed(&p->nodes.items[node])))
                 continue;
@@ -307,7 +341,7 @@ static bool take_stacks(stacks *s, const kino__profile *p, const uint32_t *pytho
                         kino__operator_args *args, kino__buffer *scratch)
 {
     for (uint32_t row = 0; row < p->trace->event_count; row++) {
-        uint32_t parent = python_parent[row], node = p->node_of_row[row];
+        uint32_t parent = python_parent[row], node = kino__profile_node_of(p, row);
         uint32_t caller = parent == KINO_NO_ROW ? UINT32_MAX : s->frame_of_row[parent];
         if (is_python(p, row) && !add_frame(s, p->trace, row, caller))
             return false;

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "analysis/record_sort.h"
 #include "base/large.h"
+#include "base/record_sort.h"
 #include "names/launch_calls.h"
 
 /* Of each name: is it a launch? HTA has its own list; the default goes by what a call launches,
@@ -56,8 +56,10 @@ static bool add_points(kino__queue *q, const kino__frame *f, const uint8_t *is_l
         count += is_work(f, at);
     bool ok = is_used && kino__vec_reserve(&q->points, 2 * count);
     for (uint32_t at = 0; ok && at < f->count; at++) {
-        if (!is_work(f, at) || !is_counted(f, (uint32_t)f->link[at], is_launch))
+        if (!is_work(f, at) || !is_counted(f, (uint32_t)f->link[at], is_launch)) {
+            q->unlaunched += f->mode == KINO__FRAME_DEFAULT && kino__frame_is_device(f, at);
             continue;
+        }
         uint32_t launch = (uint32_t)f->link[at];
         is_used[launch] = 1;
         ok = add_point(q, f, launch, at, 1) && add_point(q, f, at, at, -1);

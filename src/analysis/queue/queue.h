@@ -3,7 +3,7 @@
 #ifndef KINO__ANALYSIS_QUEUE_H
 #define KINO__ANALYSIS_QUEUE_H
 
-#include "model/frame/frame.h"
+#include "analysis/frame_params.h"
 
 typedef struct kino__queue_point {
     int64_t stream, ts;
@@ -14,7 +14,8 @@ typedef struct kino__queue_point {
 
 typedef struct kino__queue {
     KINO__VEC(kino__queue_point) points; /* by stream, then time; a launch before a start */
-    uint64_t doubled; /* HTA modes: launches that share a correlation; HTA itself fails then */
+    uint64_t doubled;   /* HTA modes: launches that share a correlation; HTA itself fails then */
+    int64_t unlaunched; /* DEFAULT: device work that is in no queue, as nothing here launched it */
 } kino__queue;
 
 KINO_NODISCARD bool kino__queue_make(const kino__frame *f, kino__queue *out);

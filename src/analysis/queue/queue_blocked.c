@@ -1,6 +1,7 @@
 /* queue_blocked.c - how long were queues full, so that the host had to wait to launch more? */
 #include <math.h>
 
+#include "analysis/device_work.h"
 #include "analysis/queue/queue.h"
 #include "base/error.h"
 
@@ -20,6 +21,7 @@ typedef struct blocked {
 
 typedef struct partial {
     KINO__VEC(blocked) rows;
+    int64_t unlaunched;
     bool has_points, is_cut;
 } partial;
 
@@ -76,6 +78,7 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
         return kino__fail_nomem(err);
     p->is_cut = f->is_cut;
     p->has_points = q.points.count > 0;
+    p->unlaunched = q.unlaunched;
     bool ok = add_streams(a, p, f, &q);
     kino__queue_deinit(&q);
     return ok ? KINO_OK : kino__fail_nomem(err);
@@ -88,6 +91,7 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
     if (!kino__vec_append(&p->rows, &more->rows))
         return kino__fail_nomem(err);
     p->has_points |= more->has_points;
+    p->unlaunched = kino__sum(p->unlaunched, more->unlaunched);
     p->is_cut |= more->is_cut;
     return KINO_OK;
 }
@@ -104,6 +108,7 @@ static void pack(kino__pack *pack, void *value)
 {
     partial *p = value;
     KINO__PACK_VEC(pack, &p->rows, pack_row);
+    kino__pack_tally(pack, &p->unlaunched);
     kino__pack_bool(pack, &p->has_points);
     kino__pack_bool(pack, &p->is_cut);
 }
@@ -139,6 +144,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     }
     if (!p->has_points)
         kino__result_note(result, "queues not available: no launch has its work in the trace");
+    kino__note_unlaunched(result, p->unlaunched);
     kino__note_cut(result, p->is_cut);
     return KINO_OK;
 }

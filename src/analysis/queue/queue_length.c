@@ -4,6 +4,7 @@
  * 1000) that the host waits for the device. */
 #include <stdlib.h>
 
+#include "analysis/device_work.h"
 #include "analysis/queue/queue.h"
 #include "analysis/statistics.h"
 #include "base/error.h"
@@ -29,6 +30,7 @@ typedef struct partial {
     KINO__VEC(summary) streams; /* by rank, then stream */
     KINO__VEC(point) points;
     uint64_t doubled;
+    int64_t unlaunched;
     bool is_cut;
 } partial;
 
@@ -87,6 +89,7 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
         return kino__fail_nomem(err);
     p->is_cut = f->is_cut;
     p->doubled = q.doubled;
+    p->unlaunched = q.unlaunched;
     bool ok = add_summaries(p, &q, trace->rank) &&
               (!kino__param_bool(a, P_SERIES) || add_series(p, f, &q));
     kino__queue_deinit(&q);
@@ -101,6 +104,7 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
         !kino__vec_append(&p->points, &more->points))
         return kino__fail_nomem(err);
     p->doubled += more->doubled;
+    p->unlaunched = kino__sum(p->unlaunched, more->unlaunched);
     p->is_cut |= more->is_cut;
     return KINO_OK;
 }
@@ -127,6 +131,7 @@ static void pack(kino__pack *pack, void *value)
     KINO__PACK_VEC(pack, &p->streams, pack_summary);
     KINO__PACK_VEC(pack, &p->points, pack_point);
     kino__pack_u64(pack, &p->doubled);
+    kino__pack_tally(pack, &p->unlaunched);
     kino__pack_bool(pack, &p->is_cut);
 }
 
@@ -199,6 +204,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     if (p->doubled)
         kino__result_note(result, "%llu launches share the correlation of another and are left out",
                           (unsigned long long)p->doubled);
+    kino__note_unlaunched(result, p->unlaunched);
     kino__note_cut(result, p->is_cut);
     return KINO_OK;
 }

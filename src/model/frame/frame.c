@@ -3,18 +3,10 @@
 
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "base/large.h"
 #include "model/frame/frame_internal.h"
 #include "names/launch_calls.h"
-
-const char *const kino__frame_compat[] = {"hta", "hta-ns", NULL};
-
-kino__frame_mode kino__frame_mode_of(const kino__analysis *a)
-{
-    if (kino__analysis_is_compat(a, "hta"))
-        return KINO__FRAME_HTA;
-    return kino__analysis_is_compat(a, "hta-ns") ? KINO__FRAME_HTA_NS : KINO__FRAME_DEFAULT;
-}
 
 /* -- memory */
 
@@ -106,6 +98,10 @@ static bool order_rows(kino__frame_work *w)
     bool with_copies = has_copies(w);
     size_t total, front;
     count_rows(w, in_front, &total, &front);
+    if (with_copies && total > kino__frame_most_rows(f->trace)) {
+        f->refused = total;
+        return false;
+    }
     if (!allocate(f, total))
         return false;
     uint32_t next[2] = {(uint32_t)front, 0};
@@ -192,7 +188,10 @@ static int64_t iteration_of(const kino__frame_work *w, uint32_t at, uint32_t par
     }
     if (!is_device)
         return kino__frame_number_at(&w->pieces, f->ts[at], &c->step);
-    return partner == KINO_NO_ROW ? -1 : host_iteration(w, partner, &c->partner_step);
+    if (partner != KINO_NO_ROW)
+        return host_iteration(w, partner, &c->partner_step);
+    /* Nobody launched it: its own time is all that there is to go by. */
+    return kino__frame_is_hta(f) ? -1 : kino__frame_number_at(&w->pieces, f->ts[at], &c->step);
 }
 
 static void fill_piece(void *context, unsigned worker, size_t index)
@@ -281,18 +280,46 @@ static void *frame_make(const kino__trace *trace, void *context)
     f->trace = trace;
     f->mode = r->mode;
     f->unit_ns = r->mode == KINO__FRAME_HTA ? 1000 : 1;
-    if (kino__trace_need(trace, KINO__COLUMN_ALL, r->pool) && fill_frame(f, r))
+    if (kino__trace_need(trace, KINO__COLUMN_ALL, r->pool) && (fill_frame(f, r) || f->refused))
         return f;
     frame_free(f);
     return NULL;
 }
 
+static const char frame_keys[KINO__FRAME_MODES][2]; /* their addresses name the frames */
+
 const kino__frame *kino__frame_of(const kino__trace *trace, kino__frame_mode mode,
                                   bool has_last_step, kino__pool *pool)
 {
-    static const char keys[KINO__FRAME_MODES][2];
     request r = {mode, has_last_step, pool};
-    return kino__trace_attachment(trace, &keys[mode][has_last_step], frame_make, &r, frame_free);
+    const kino__frame *f =
+        kino__trace_attachment(trace, &frame_keys[mode][has_last_step], frame_make, &r, frame_free);
+    return f && f->refused ? NULL : f;
+}
+
+static void *make_none(const kino__trace *trace, void *context)
+{
+    (void)trace, (void)context;
+    return NULL;
+}
+
+kino_status kino__fail_pairs(const kino__trace *trace, uint64_t rows, kino_error *err)
+{
+    return kino__fail(err, KINO_LIMIT,
+                      "correlations are not unique: HTA's join of %llu events has %llu rows; "
+                      "without --compat there is no such join",
+                      (unsigned long long)trace->event_count, (unsigned long long)rows);
+}
+
+kino_status kino__frame_explain(const kino__trace *trace, kino_status st, kino_error *err)
+{
+    for (size_t i = 0; st == KINO_NOMEM && i < sizeof frame_keys; i++) {
+        const kino__frame *f =
+            kino__trace_attachment(trace, &frame_keys[0][0] + i, make_none, NULL, frame_free);
+        if (f && f->refused)
+            st = kino__fail_pairs(trace, f->refused, err);
+    }
+    return st;
 }
 
 /* -- for analyses */
@@ -320,10 +347,4 @@ uint32_t *kino__frame_by_ts(const kino__frame *f, const uint32_t *positions, siz
         break;
     }
     return sorted;
-}
-
-void kino__note_cut(kino_result *result, bool is_cut)
-{
-    if (is_cut)
-        kino__result_note(result, "without the last step, as in HTA: include_last_step keeps it");
 }

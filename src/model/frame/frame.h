@@ -10,9 +10,11 @@
 #ifndef KINO__MODEL_FRAME_H
 #define KINO__MODEL_FRAME_H
 
-#include "analysis/analysis.h"
+#include "base/thread.h"
+#include "names/kernel_type.h"
 #include "store/interval.h"
 #include "store/run.h"
+#include "store/trace.h"
 
 typedef enum kino__frame_mode {
     KINO__FRAME_DEFAULT,
@@ -20,16 +22,6 @@ typedef enum kino__frame_mode {
     KINO__FRAME_HTA,
     KINO__FRAME_MODES,
 } kino__frame_mode;
-
-typedef enum kino__kernel_type {
-    KINO__KERNEL_COMPUTATION,
-    KINO__KERNEL_COMMUNICATION,
-    KINO__KERNEL_MEMORY,
-    KINO__KERNEL_OTHER,
-    KINO__KERNEL_TYPES,
-} kino__kernel_type;
-
-const char *kino__kernel_type_name(kino__kernel_type type); /* "COMPUTATION", ... */
 
 typedef enum kino__device_kind {
     KINO__DEVICE_UNKNOWN,
@@ -65,6 +57,8 @@ typedef struct kino__frame {
     kino__device_kind device_kind;
     bool is_cut;     /* the last step was cut off */
     bool is_rounded; /* HTA: the file had fractions */
+    uint64_t
+        refused; /* so many rows it would have: HTA's join repeats rows; then nothing is here */
     uint32_t count;
     /* one entry a position */
     uint32_t *row;        /* in the store */
@@ -82,15 +76,24 @@ typedef struct kino__frame {
     steps; /* rows with KINO__FRAME_STEP left in the frame, frame order */
 } kino__frame;
 
-/* HTA cuts off the last step, and so do we, to be comparable; has_last_step: not. NULL when memory
- * is out. Any thread. */
+/* How many rows a join of equal correlations may have: HTA pairs each row of one side with each of
+ * the other. Correlations are unique in every sane trace. */
+static inline uint64_t kino__frame_most_rows(const kino__trace *trace)
+{
+    return 1000000 + (uint64_t)10 * trace->event_count;
+}
+
+/* Every step counts; HTA cuts off the last one, and so do frames without has_last_step. NULL when
+ * memory is out or HTA's frame would be too large (kino__frame_explain). Any thread. */
 const kino__frame *kino__frame_of(const kino__trace *trace, kino__frame_mode mode,
                                   bool has_last_step, kino__pool *pool);
 
-/* The mode that the parameter "compat" asks for. */
-kino__frame_mode kino__frame_mode_of(const kino__analysis *a);
-/* For .compat of definitions: "hta", "hta-ns". */
-extern const char *const kino__frame_compat[];
+/* Why an analysis of the trace failed: KINO_NOMEM becomes KINO_LIMIT where it was the size of HTA's
+ * frame. */
+kino_status kino__frame_explain(const kino__trace *trace, kino_status st, kino_error *err);
+/* "N events have so many pairs with equal correlations ..." */
+KINO_NODISCARD kino_status kino__fail_pairs(const kino__trace *trace, uint64_t rows,
+                                            kino_error *err);
 
 static inline int64_t kino__frame_end(const kino__frame *f, uint32_t at)
 {
@@ -107,15 +110,14 @@ static inline bool kino__frame_is_device(const kino__frame *f, uint32_t at)
     return f->flags[at] & KINO__FRAME_DEVICE;
 }
 
-/* The parameter by which an analysis keeps the last step. */
-#define KINO__PARAM_LAST_STEP                                                                      \
-    {                                                                                              \
-        "include_last_step", KINO_TYPE_BOOL, "no",                                                 \
-            "keep the last step, which is cut off as HTA does", NULL                               \
-    }
-
-/* The note that belongs under an answer from frames whose last step was cut off. */
-void kino__note_cut(kino_result *result, bool is_cut);
+/* Was work on a device recorded? */
+static inline bool kino__frame_has_device(const kino__frame *f)
+{
+    for (uint32_t at = 0; at < f->count; at++)
+        if (kino__frame_is_device(f, at))
+            return true;
+    return false;
+}
 
 /* Positions of a stable sort by ts; the caller frees it, NULL when memory is out. */
 uint32_t *kino__frame_by_ts(const kino__frame *f, const uint32_t *positions, size_t count);

@@ -12,8 +12,6 @@
 
 #include "model/frame/frame.h"
 
-kino__kernel_type kino__kernel_type_of(kino_str name, bool is_hta);
-
 /* The number of "ProfilerStep#5" (HTA also takes blanks around the mark), KINO_NO_INT for other
  * names. */
 int64_t kino__step_number(kino_str name, bool is_strict);

@@ -5,6 +5,7 @@
 #include "base/large.h"
 #include "model/frame/frame_internal.h"
 #include "store/args.h"
+#include "store/link.h"
 
 void kino__frame_work_deinit(kino__frame_work *w)
 {
@@ -93,8 +94,6 @@ static uint8_t flags_of(const kino__frame_work *w, uint32_t row, unsigned catego
     }
     flags |= category & KINO__OF_DEVICE ? KINO__FRAME_DEVICE | KINO__FRAME_GPU_SIDE : 0;
     flags |= is_sync || category & KINO__OF_SYNC ? KINO__FRAME_GPU_SIDE : 0;
-    if (name & KINO__NAME_STEP && !(category & (KINO__OF_DEVICE | KINO__OF_GPU_ANNOTATION)))
-        flags |= KINO__FRAME_STEP;
     return (uint8_t)flags;
 }
 
@@ -134,7 +133,39 @@ static int compare_rows(const void *a, const void *b, void *context)
     return x < y ? -1 : x > y;
 }
 
-static bool find_steps(kino__frame_work *w, const struct range *ranges)
+static bool add_step(kino__frame_work *w, uint32_t row, int64_t number)
+{
+    kino__frame_step *step = kino__vec_add(&w->steps);
+    if (!step)
+        return false;
+    *step = (kino__frame_step){.number = number, .at = row};
+    kino__frame_time(w->f, row, &step->ts, &step->dur);
+    return true;
+}
+
+/* As everywhere else but in HTA. */
+static bool take_steps(kino__frame_work *w)
+{
+    kino__step_list steps = {0};
+    bool ok = kino__trace_find_steps(w->f->trace, &steps);
+    for (size_t i = 0; ok && i < steps.count; i++) {
+        const kino__step *from = &steps.items[i];
+        if (!(w->flags[from->row] & KINO__FRAME_KEPT))
+            continue;
+        ok = add_step(w, from->row, from->number);
+        if (ok) {
+            w->steps.items[w->steps.count - 1].ts = from->ts;
+            w->steps.items[w->steps.count - 1].dur = from->dur;
+        }
+        if (from->source == KINO__STEP_MARKED)
+            w->flags[from->row] |= KINO__FRAME_STEP;
+    }
+    kino__vec_deinit(&steps);
+    return ok;
+}
+
+/* As HTA finds them. */
+static bool scan_steps(kino__frame_work *w, const struct range *ranges)
 {
     const kino__trace *trace = w->f->trace;
     for (uint32_t row = 0; row < trace->event_count; row++) {
@@ -144,13 +175,18 @@ static bool find_steps(kino__frame_work *w, const struct range *ranges)
         }
         if (!(w->flags[row] & KINO__FRAME_STEP))
             continue;
-        kino__frame_step *step = kino__vec_add(&w->steps);
-        if (!step)
+        if (!add_step(w, row,
+                      kino__step_number(kino__trace_string(trace, trace->name[row]), false)))
             return false;
-        step->at = row;
-        step->number = kino__step_number(kino__trace_string(trace, trace->name[row]), false);
-        kino__frame_time(w->f, row, &step->ts, &step->dur);
     }
+    return true;
+}
+
+static bool find_steps(kino__frame_work *w, const struct range *ranges)
+{
+    const kino__trace *trace = w->f->trace;
+    if (!(kino__frame_is_hta(w->f) ? scan_steps(w, ranges) : take_steps(w)))
+        return false;
     if (w->steps.count)
         qsort_r(w->steps.items, w->steps.count, sizeof *w->steps.items, compare_rows,
                 (void *)(uintptr_t)trace);

@@ -250,7 +250,19 @@ static bool is_memory_inside(const kino__frame_work *w, const kino__frame_pieces
     return *number != -1;
 }
 
-static bool choose_others(kino__frame_work *w)
+/* Does a row of the device side stay? HTA takes those of calls that stay; of work that no call of
+ * the trace launched we go by its own time. */
+static bool stays_with(const kino__frame_work *w, const window *range, uint32_t row)
+{
+    int64_t correlation = kino__frame_correlation(w->f->trace, row);
+    const kino__frame_call *call =
+        correlation == -1 ? NULL : kino__frame_call_of(&w->calls, correlation);
+    if (kino__frame_is_hta(w->f) || (call && call->last[0]))
+        return call && call->hosts > 0;
+    return is_inside(w, range, row);
+}
+
+static bool choose_others(kino__frame_work *w, const window *range)
 {
     const kino__trace *trace = w->f->trace;
     kino__frame_pieces pieces = {0};
@@ -258,10 +270,8 @@ static bool choose_others(kino__frame_work *w)
     for (uint32_t row = 0; ok && row < trace->event_count; row++) {
         if (!(w->flags[row] & KINO__FRAME_KEPT) || !is_followed(w, row))
             continue;
-        int64_t correlation = kino__frame_correlation(trace, row), number;
-        const kino__frame_call *call =
-            correlation == -1 ? NULL : kino__frame_call_of(&w->calls, correlation);
-        if ((!call || call->hosts == 0) &&
+        int64_t number;
+        if (!stays_with(w, range, row) &&
             !(w->is_mtia && is_memory_inside(w, &pieces, row, &number)))
             w->flags[row] &= (uint8_t)~KINO__FRAME_KEPT;
     }
@@ -273,11 +283,12 @@ static bool choose_others(kino__frame_work *w)
 bool kino__frame_choose(kino__frame_work *w, bool has_last_step)
 {
     w->is_cutting = has_several_steps(w->f);
-    w->is_mtia = w->is_cutting && w->f->device_kind == KINO__DEVICE_MTIA;
+    w->is_mtia = w->is_cutting && w->f->device_kind == KINO__DEVICE_MTIA &&
+                 kino__frame_is_hta(w->f); /* HTA cuts them in its own way */
     w->f->is_cut = w->is_cutting && !has_last_step;
     window stays = find_window(w, has_last_step);
     return cut_pieces(w->steps.items, w->steps.count, &w->pieces) && choose_hosts(w, &stays) &&
-           (!w->is_cutting || choose_others(w));
+           (!w->is_cutting || choose_others(w, &stays));
 }
 
 bool kino__frame_fix_mtia(const kino__frame_work *w)

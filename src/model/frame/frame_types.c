@@ -1,23 +1,5 @@
-/* frame_types.c - what work on a device is, and names as people read them. */
+/* frame_types.c - names of work on a device as people read them. */
 #include "model/frame/frame_internal.h"
-#include "names/name_rule.h"
-
-const char *kino__kernel_type_name(kino__kernel_type type)
-{
-    static const char *const names[] = {"COMPUTATION", "COMMUNICATION", "MEMORY", "OTHER"};
-    return names[type];
-}
-
-kino__kernel_type kino__kernel_type_of(kino_str name, bool is_hta)
-{
-#define KERNEL_TYPE(type, where, text, compat)                                                     \
-    if ((compat == 1 || compat == (is_hta ? 2 : 0)) &&                                             \
-        kino__name_fits(name, KINO__NAME_##where, KINO__STR(text)))                                \
-        return KINO__KERNEL_##type;
-#include "names/kernel_types.def"
-#undef KERNEL_TYPE
-    return KINO__KERNEL_COMPUTATION;
-}
 
 kino_str kino__memory_kind(kino_str name)
 {

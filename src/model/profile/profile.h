@@ -13,7 +13,9 @@
 #ifndef KINO__MODEL_PROFILE_H
 #define KINO__MODEL_PROFILE_H
 
+#include "base/row_rank.h"
 #include "store/interval.h"
+#include "store/link.h"
 #include "store/trace.h"
 
 /* -- types of events */
@@ -55,6 +57,12 @@ enum {
     KINO__NAME_PL_MODULE = 1 << 14,    /* [pl][module] */
     KINO__NAME_MEMORY = 1 << 15,       /* [memory] */
     KINO__NAME_COMM_KERNEL = 1 << 16,  /* a kernel of a communication library */
+    KINO__NAME_COLLECTIVE = 1 << 17,   /* a span that carries out a collective, or launches it */
+    KINO__NAME_ON_HOST = 1 << 18,      /* ... and data moves on the host, within the span */
+    KINO__NAME_COMM_CALL = 1 << 19,    /* an operator that asks for a collective */
+    KINO__NAME_COMM_WAIT = 1 << 20,    /* an operator that waits for one */
+    KINO__NAME_CONTAINER = 1 << 21,    /* a range around other work, whatever its category */
+    KINO__NAME_LOADER_FRAME = 1 << 22, /* a data loader's __next__, as a Python function */
 };
 
 /* -- operator trees */
@@ -73,24 +81,37 @@ typedef enum kino__node_class {
     KINO__NODE_PL_MODULE,
 } kino__node_class;
 
+/* Two of five events or so are nodes: a node has no more than its row does not say. */
 typedef struct kino__node {
-    uint32_t row;                                           /* KINO_NO_ROW: made */
-    uint32_t parent, first_child, last_child, next_sibling; /* KINO__NO_NODE: none */
-    uint32_t first_launch, launch_count;                    /* in kino__profile.launches */
+    uint32_t row;                               /* KINO_NO_ROW: made */
+    uint32_t parent, first_child, next_sibling; /* KINO__NO_NODE: none */
+    uint32_t first_launch; /* in kino__profile.launches, or KINO__NO_NODE: kino__node_launches */
     uint32_t thread;
-    uint8_t class;    /* kino__node_class */
-    uint8_t type;     /* kino__event_type */
-    bool is_operator; /* counts in operator tables */
-    bool is_eligible; /* for tensor cores: by name, through a child or a kernel that was seen */
-    bool is_named_eligible; /* by name alone */
-    bool has_eligible_below;
-    bool is_dropped; /* crossed its parent's end, or was folded into its equal parent */
-    kino_strid name; /* of a BACKWARD node: that of its module (".backward" is to be added) */
-    int64_t start, end;
+    uint8_t class;              /* kino__node_class */
+    uint8_t type;               /* kino__event_type */
+    bool is_operator : 1;       /* counts in operator tables */
+    bool is_eligible : 1;       /* for tensor cores: by name, through a child or a kernel seen */
+    bool is_named_eligible : 1; /* by name alone */
+    bool has_eligible_below : 1;
+    bool is_dropped : 1; /* was folded into its equal parent; compat: or crossed its parent's end */
+    /* how its sums are kept, see kino__node_sums_of */
+    bool has_extra : 1, is_all_own : 1, is_tensor : 1, is_own_tensor : 1;
+    int32_t self_host;
+    uint32_t device; /* device_total; of one with an extra: its place there */
+} kino__node;
+
+typedef struct kino__node_sums {
     int64_t self_host;                 /* without children and launches; compat: may be negative */
     int64_t device_total, device_self; /* device work launched below, and here */
     int64_t tensor_total, tensor_self; /* the part of it that used tensor cores */
-} kino__node;
+} kino__node_sums;
+
+/* Of a node that was made, and of one whose sums do not fit into it. */
+typedef struct kino__node_extra {
+    int64_t start, end; /* these three: only of one that was made */
+    kino_strid name;    /* of a BACKWARD node: that of its module (".backward" is to be added) */
+    kino__node_sums sums;
+} kino__node_extra;
 
 /* A call that puts work on a device. */
 typedef struct kino__launch {
@@ -98,6 +119,13 @@ typedef struct kino__launch {
     uint32_t node;                   /* that it belongs to; KINO__NO_NODE: none */
     uint32_t first_work, work_count; /* in kino__profile.work */
 } kino__launch;
+
+/* Nodes of a track: of its own thread in order of rows, of one that several tracks share in the
+ * order of all their rows. */
+typedef struct kino__track_nodes {
+    uint32_t first, count; /* count 0: it has none */
+    bool is_shared;
+} kino__track_nodes;
 
 typedef struct kino__profile_thread {
     uint32_t root;  /* node */
@@ -120,6 +148,9 @@ typedef enum kino__role {
     KINO__ROLE_COUNT,
 } kino__role;
 
+struct kino__profile;
+/* The role of a row; KERNEL stands for all kernels, KINO__ROLE_COUNT for none. */
+kino__role kino__profile_role(const struct kino__profile *p, uint32_t row);
 const char *kino__role_name(kino__role role); /* "Kernel", "Memcpy", ... as the plugin has them */
 
 typedef struct kino__profile_step {
@@ -128,7 +159,8 @@ typedef struct kino__profile_step {
     uint32_t row;       /* KINO_NO_ROW: the made one */
     int64_t start, end; /* with the device work it launched */
     int64_t host_start, host_end;
-    uint32_t work_count; /* device events launched inside */
+    int64_t device_start, device_end; /* of its device work; KINO_NO_TIME: none */
+    uint32_t work_count;              /* device events launched inside */
     int64_t cost[KINO__ROLE_COUNT];
     /* computation and communication on the device; overlap of both */
     int64_t computation, communication, overlap;
@@ -144,15 +176,20 @@ typedef struct kino__comm_record {
     uint32_t step;                     /* index of the one that `row` lies in, or KINO_NO_ROW */
 } kino__comm_record;
 
-/* Arguments of kernels; one entry a kernel, in order of rows. NaN and KINO_NO_INT: absent. */
-typedef struct kino__kernel_info {
-    uint32_t row;
-    uint32_t node; /* that launched it, KINO__NO_NODE: none, or its launch has none */
-    bool is_communication;
+/* Arguments of kernels; NaN and KINO_NO_INT: absent. The same ones come again and again. */
+typedef struct kino__kernel_shape {
     int64_t device;
     double occupancy, blocks_per_sm;
     int64_t registers, shared_memory;
     kino_strid grid, block; /* JSON text, in kino__profile.texts */
+} kino__kernel_shape;
+
+/* One entry a kernel, in order of rows. */
+typedef struct kino__kernel_info {
+    uint32_t row;
+    uint32_t node;       /* that launched it, KINO__NO_NODE: none, or its launch has none */
+    uint32_t shape : 31; /* kino__profile_shape */
+    uint32_t is_communication : 1;
 } kino__kernel_info;
 
 /* Numbers of one device within [first step's start, last step's end]. */
@@ -173,17 +210,24 @@ typedef struct kino__profile {
     uint8_t *type;            /* of each row, kino__event_type */
     uint32_t *types_of_track; /* bits: 1 << kino__event_type */
     uint32_t *name_flags;     /* of each string */
-    uint32_t *node_of_row;    /* KINO__NO_NODE: none */
 
     KINO__VEC(kino__profile_thread) threads; /* in order of their first event */
     KINO__VEC(kino__node) nodes;             /* of one thread: in order of start, longer first */
-    KINO__VEC(kino__launch) launches;        /* grouped by node, each group in order of time */
-    KINO__VEC(uint32_t) work;                /* rows of device events, grouped by launch */
-    KINO__VEC(uint32_t) stale;               /* kernels that nothing launched */
+    KINO__VEC(kino__node_extra) extras;
+    kino__row_rank node_rows;         /* rows that are nodes */
+    kino__track_nodes *track_nodes;   /* of each track: where they stand */
+    KINO__VEC(kino__launch) launches; /* grouped by node, each group in order of time */
+    KINO__VEC(uint32_t) work;         /* rows of device events, grouped by launch */
+    KINO__VEC(uint32_t) stale;        /* kernels that nothing launched */
+    size_t crossing_count; /* spans that cross the end of one they start in: they stand beside it */
+    bool has_overlaps;     /* there are such, or spans that do so by a rounding error */
+    size_t folded_count;   /* calls that are one with the call of the same name around them */
 
     KINO__VEC(kino__profile_step) steps; /* those that are kept */
     size_t step_count_found;             /* before the tail was removed */
-    bool has_step_events;
+    bool has_step_events;                /* or iterations */
+    kino__step_source step_source;
+    kino__step_map step_map;                  /* the default: the step of any row */
     kino__intervals ranges[KINO__ROLE_COUNT]; /* united, whole trace; OTHER is empty */
     int64_t first_ts;                         /* of all events that play a part */
     int64_t window_start, window_end;         /* of the utilisation series */
@@ -191,6 +235,7 @@ typedef struct kino__profile {
     KINO__VEC(kino__comm_record) comm; /* in order of start, longer first */
     kino__intervals comm_ranges;
     KINO__VEC(kino__kernel_info) kernels;
+    KINO__VEC(kino__kernel_shape) shapes;
     KINO__VEC(int64_t)
     devices; /* used ones, ascending: pid of device events, as the plugin has it */
     KINO__VEC(kino__device_metrics) metrics; /* by device */
@@ -204,12 +249,20 @@ typedef struct kino__profile {
     bool has_memory, has_modules;
     bool has_backward_flows; /* fwdbwd */
     bool uses_dp, uses_ddp, saw_nccl, saw_gloo;
-    uint32_t seen_names; /* flags of operators' and annotations' names together */
+    uint32_t seen_names;       /* flags of operators' and annotations' names together */
+    uint32_t collective_flags; /* a span whose name has one of these is a collective */
 } kino__profile;
 
 /* The profile of a trace in one of the two modes, made on first use and kept with the trace; NULL
  * when memory is out. Any thread. `pool` may be NULL. */
 const kino__profile *kino__profile_of(const kino__trace *trace, bool is_compat, kino__pool *pool);
+
+/* The same for a trace that nobody else uses: with the stages that need little memory it does
+ * `beside(context)`, and it gives links back when they have been used; when this is its last use, the
+ * ids too. */
+const kino__profile *kino__profile_alone(kino__trace *trace, bool is_compat, kino__pool *pool,
+                                         bool is_last, void (*beside)(void *context),
+                                         void *context);
 
 /* -- series of a device; out is emptied first; false when memory is out */
 
@@ -228,10 +281,60 @@ bool kino__profile_sm_pieces(const kino__profile *profile, int64_t device, kino_
 /* The place in kernels of a row that is one. */
 size_t kino__profile_kernel_at(const kino__profile *profile, uint32_t row);
 
+static inline const kino__kernel_shape *kino__profile_shape(const kino__profile *profile,
+                                                            const kino__kernel_info *kernel)
+{
+    return &profile->shapes.items[kernel->shape];
+}
+
+/* -- what a node does not hold itself; `node` is one of profile->nodes */
+
+static inline int64_t kino__node_start(const kino__profile *profile, const kino__node *node)
+{
+    return node->row == KINO_NO_ROW ? profile->extras.items[node->device].start
+                                    : profile->trace->ts[node->row];
+}
+
+static inline int64_t kino__node_end(const kino__profile *profile, const kino__node *node)
+{
+    const kino__trace *trace = profile->trace;
+    return node->row == KINO_NO_ROW
+               ? profile->extras.items[node->device].end
+               : kino__interval_of(trace->ts[node->row], trace->dur[node->row]).end;
+}
+
+static inline int64_t kino__node_length(const kino__profile *p, const kino__node *n)
+{
+    return kino__node_end(p, n) - kino__node_start(p, n);
+}
+
+static inline kino_strid kino__node_name_id(const kino__profile *profile, const kino__node *node)
+{
+    return node->row == KINO_NO_ROW ? profile->extras.items[node->device].name
+                                    : profile->trace->name[node->row];
+}
+
 static inline kino_str kino__node_name(const kino__profile *profile, const kino__node *node)
 {
-    return kino__trace_string(profile->trace, node->name);
+    return kino__trace_string(profile->trace, kino__node_name_id(profile, node));
 }
+
+static inline kino__node_sums kino__node_sums_of(const kino__profile *profile,
+                                                 const kino__node *node)
+{
+    if (node->has_extra)
+        return profile->extras.items[node->device].sums;
+    int64_t own = node->is_all_own ? node->device : 0;
+    return (kino__node_sums){node->self_host, node->device, own, node->is_tensor ? node->device : 0,
+                             node->is_own_tensor ? own : 0};
+}
+
+/* The first of its launches; *count is how many there are. */
+const kino__launch *kino__node_launches(const kino__profile *profile, const kino__node *node,
+                                        uint32_t *count);
+uint32_t kino__node_last_child(const kino__profile *profile, const kino__node *node);
+/* The node of a row, KINO__NO_NODE: none. */
+uint32_t kino__profile_node_of(const kino__profile *profile, uint32_t row);
 
 /* Visits the nodes of a thread, parents before children:
  *   for (uint32_t n = root; n != KINO__NO_NODE; n = kino__node_next(p, n, root)) ... */
@@ -239,5 +342,17 @@ uint32_t kino__node_next(const kino__profile *profile, uint32_t node, uint32_t r
 /* The same, children before parents: starts with kino__node_first_leaf, ends behind root. */
 uint32_t kino__node_first_leaf(const kino__profile *profile, uint32_t node);
 uint32_t kino__node_next_up(const kino__profile *profile, uint32_t node, uint32_t root);
+
+/* What the name of a row says. */
+static inline uint32_t kino__profile_flags(const kino__profile *p, uint32_t row)
+{
+    kino_strid name = p->trace->name[row];
+    return name == KINO_NO_STRING ? 0 : p->name_flags[name];
+}
+
+static inline int64_t kino__row_end(const kino__trace *trace, uint32_t row)
+{
+    return kino__interval_of(trace->ts[row], trace->dur[row]).end;
+}
 
 #endif

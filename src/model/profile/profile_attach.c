@@ -18,8 +18,14 @@ typedef struct attaching {
     kino__ids by_external; /* external id + 1, or 0 for "none" -> node */
     kino__map root_of_tid; /* compat: tid -> root */
     const uint32_t *launch_of_row;
-    work_span *spans; /* of each launch row, in p->work */
+    kino__row_rank calls; /* rows of launches */
+    work_span *spans;     /* of each, in p->work */
 } attaching;
+
+static work_span *span_of(const attaching *a, uint32_t row)
+{
+    return &a->spans[kino__row_rank_of(&a->calls, row)];
+}
 
 /* -- device work by launch: counting sort of device rows by the row of their launch */
 
@@ -47,17 +53,30 @@ static uint32_t next_work(const kino__profile *p, uint32_t row)
     return row;
 }
 
+/* Returns how many there are. */
+static bool collect_calls(attaching *a, uint32_t *count)
+{
+    const kino__profile *p = a->p;
+    if (!kino__row_rank_init(&a->calls, p->trace->event_count))
+        return false;
+    for (uint32_t row = 0; row < p->trace->event_count; row++)
+        if (p->type[row] == KINO__EVENT_TYPE_RUNTIME)
+            kino__row_rank_add(&a->calls, row);
+    *count = kino__row_rank_count(&a->calls);
+    a->spans = calloc((size_t)*count + 1, sizeof *a->spans);
+    return a->spans != NULL;
+}
+
 static bool collect_work(attaching *a)
 {
     kino__profile *p = a->p;
-    uint32_t events = p->trace->event_count, total = 0;
-    a->spans = calloc((size_t)events + 1, sizeof *a->spans);
-    if (!a->spans)
+    uint32_t events = p->trace->event_count, total = 0, calls;
+    if (!collect_calls(a, &calls))
         return false;
     for (uint32_t row = next_work(p, 0); row < events; row = next_work(p, row + 1)) {
         uint32_t launch = launch_of(a, row);
         if (launch != KINO_NO_ROW) {
-            a->spans[launch].count++;
+            span_of(a, launch)->count++;
             total++;
         } else if (p->type[row] == KINO__EVENT_TYPE_KERNEL) {
             uint32_t *slot = kino__vec_add(&p->stale);
@@ -69,19 +88,18 @@ static bool collect_work(attaching *a)
     if (!kino__vec_reserve(&p->work, (size_t)total + p->stale.count + 1))
         return false;
     p->work.count = total;
-    uint32_t first = 0, calls = 0;
-    for (uint32_t row = 0; row < events; row++) {
-        if (p->type[row] != KINO__EVENT_TYPE_RUNTIME)
-            continue;
-        a->spans[row].first = first;
-        first += a->spans[row].count;
-        a->spans[row].count = 0;
-        calls++;
+    uint32_t first = 0;
+    for (uint32_t i = 0; i < calls; i++) {
+        a->spans[i].first = first;
+        first += a->spans[i].count;
+        a->spans[i].count = 0;
     }
     for (uint32_t row = next_work(p, 0); row < events; row = next_work(p, row + 1)) {
         uint32_t launch = launch_of(a, row);
-        if (launch != KINO_NO_ROW)
-            p->work.items[a->spans[launch].first + a->spans[launch].count++] = row;
+        if (launch == KINO_NO_ROW)
+            continue;
+        work_span *span = span_of(a, launch);
+        p->work.items[span->first + span->count++] = row;
     }
     if (!kino__vec_reserve(&p->launches, calls + p->threads.count + 1))
         return false;
@@ -105,7 +123,7 @@ static uint64_t external_key(const kino__profile *p, uint32_t row)
 static bool is_earlier(const kino__profile *p, uint32_t node, uint32_t than)
 {
     const kino__node *a = &p->nodes.items[node], *b = &p->nodes.items[than];
-    return a->thread == b->thread && a->start == b->start &&
+    return a->thread == b->thread && p->trace->ts[a->row] == p->trace->ts[b->row] &&
            p->trace->number[a->row] < p->trace->number[b->row];
 }
 
@@ -146,7 +164,8 @@ static bool add_launch(attaching *a, uint32_t row, uint32_t node)
     kino__launch *launch = kino__vec_add(&a->p->launches);
     if (!launch)
         return false;
-    *launch = (kino__launch){row, node, a->spans[row].first, a->spans[row].count};
+    const work_span *span = span_of(a, row);
+    *launch = (kino__launch){row, node, span->first, span->count};
     return true;
 }
 
@@ -175,13 +194,13 @@ static uint32_t find_around(sweep *s, uint32_t row)
 {
     const kino__node *nodes = s->p->nodes.items;
     int64_t start = s->p->trace->ts[row], end = kino__row_end(s->p->trace, row);
-    for (; s->next < s->end && nodes[s->next].start <= start; s->next++)
+    for (; s->next < s->end && kino__node_start(s->p, &nodes[s->next]) <= start; s->next++)
         if (!nodes[s->next].is_dropped)
             s->open = s->next;
-    while (s->open != s->root && nodes[s->open].end <= start)
+    while (s->open != s->root && kino__node_end(s->p, &nodes[s->open]) <= start)
         s->open = nodes[s->open].parent;
     uint32_t n = s->open;
-    while (n != s->root && nodes[n].end < end)
+    while (n != s->root && kino__node_end(s->p, &nodes[n]) < end)
         n = nodes[n].parent;
     return n;
 }
@@ -273,7 +292,6 @@ static void set_launches(kino__profile *p, kino__launch *all, size_t first, size
     kino__node *n = &p->nodes.items[all[first].node];
     void *trace = (void *)(uintptr_t)p->trace;
     n->first_launch = (uint32_t)first;
-    n->launch_count = (uint32_t)(end - first);
     for (size_t i = first + 1; i < end; i++) {
         if (compare_launches(&all[i - 1], &all[i], trace) <= 0)
             continue;
@@ -282,37 +300,60 @@ static void set_launches(kino__profile *p, kino__launch *all, size_t first, size
     }
 }
 
+/* Where each launch goes: by node, of one node as they are, those of no node last. Counts in
+ * first_launch of the nodes. */
+static void find_places(kino__profile *p, uint32_t *places)
+{
+    kino__node *nodes = p->nodes.items;
+    uint32_t next = 0;
+    for (size_t n = 0; n < p->nodes.count; n++)
+        nodes[n].first_launch = 0;
+    for (size_t i = 0; i < p->launches.count; i++)
+        if (p->launches.items[i].node != KINO__NO_NODE)
+            nodes[p->launches.items[i].node].first_launch++;
+    for (size_t n = 0; n < p->nodes.count; n++) {
+        uint32_t count = nodes[n].first_launch;
+        nodes[n].first_launch = next;
+        next += count;
+    }
+    for (size_t i = 0; i < p->launches.count; i++) {
+        uint32_t node = p->launches.items[i].node;
+        places[i] = node == KINO__NO_NODE ? next++ : nodes[node].first_launch++;
+    }
+    for (size_t n = 0; n < p->nodes.count; n++)
+        nodes[n].first_launch = KINO__NO_NODE;
+}
+
+/* Moves every launch to its place, along the cycles of the exchange. */
+static void move_to_places(kino__launch *launches, uint32_t *places, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        while (places[i] != i) {
+            uint32_t to = places[i];
+            kino__launch moved = launches[to];
+            launches[to] = launches[i];
+            launches[i] = moved;
+            places[i] = places[to];
+            places[to] = to;
+        }
+    }
+}
+
 static bool group_launches(kino__profile *p)
 {
     size_t count = p->launches.count;
-    kino__launch *sorted = malloc((count + 1) * sizeof *sorted);
-    uint32_t *at = calloc(p->nodes.count + 2, sizeof *at);
-    if (!sorted || !at) {
-        free(sorted);
-        free(at);
+    kino__launch *all = p->launches.items;
+    uint32_t *places = malloc((count + 1) * sizeof *places);
+    if (!places)
         return false;
-    }
-    /* Those of no node come last, as if there were one node more. */
-    for (size_t i = 0; i < count; i++) {
-        uint32_t node = p->launches.items[i].node;
-        at[(node == KINO__NO_NODE ? p->nodes.count : node) + 1]++;
-    }
-    for (size_t n = 0; n < p->nodes.count; n++)
-        at[n + 1] += at[n];
-    for (size_t i = 0; i < count; i++) {
-        uint32_t node = p->launches.items[i].node;
-        sorted[at[node == KINO__NO_NODE ? p->nodes.count : node]++] = p->launches.items[i];
-    }
-    if (count)
-        memcpy(p->launches.items, sorted, count * sizeof *sorted);
-    for (size_t i = 0, next; i < count && p->launches.items[i].node != KINO__NO_NODE; i = next) {
-        for (next = i + 1;
-             next < count && p->launches.items[next].node == p->launches.items[i].node;)
+    find_places(p, places);
+    move_to_places(all, places, count);
+    free(places);
+    for (size_t i = 0, next; i < count && all[i].node != KINO__NO_NODE; i = next) {
+        for (next = i + 1; next < count && all[next].node == all[i].node;)
             next++;
-        set_launches(p, p->launches.items, i, next);
+        set_launches(p, all, i, next);
     }
-    free(sorted);
-    free(at);
     return true;
 }
 
@@ -325,10 +366,11 @@ bool kino__profile_attach(kino__profile *p)
     for (size_t t = 0; ok && t < p->trace->tracks.count; t++)
         ok = !(p->types_of_track[t] & 1u << KINO__EVENT_TYPE_RUNTIME) ||
              add_track(&a, &p->trace->tracks.items[t], roots[t]);
-    ok = ok && add_stale(&a) && group_launches(p);
+    ok = ok && add_stale(&a);
     kino__ids_deinit(&a.by_external);
     kino__map_deinit(&a.root_of_tid);
+    kino__row_rank_deinit(&a.calls);
     free(a.spans);
     free(roots);
-    return ok;
+    return ok && group_launches(p);
 }

@@ -23,6 +23,38 @@ typedef struct open_module {
 } open_module;
 typedef KINO__VEC(open_module) opens;
 
+/* -- children */
+
+static bool list_last(kino__moving *m)
+{
+    kino__profile *p = m->p;
+    if (!kino__vec_reserve(&m->last_child, p->nodes.count + 1))
+        return false;
+    memset(m->last_child.items, 0xff, p->nodes.count * sizeof *m->last_child.items);
+    m->last_child.count = p->nodes.count;
+    for (uint32_t n = 0; n < p->nodes.count; n++) {
+        const kino__node *node = &p->nodes.items[n];
+        if (node->next_sibling == KINO__NO_NODE && node->parent != KINO__NO_NODE &&
+            !node->is_dropped)
+            m->last_child.items[node->parent] = n;
+    }
+    return true;
+}
+
+/* A child at the end of its parent's list. */
+static void append(kino__moving *m, uint32_t parent, uint32_t child)
+{
+    kino__node *above = &m->p->nodes.items[parent], *below = &m->p->nodes.items[child];
+    uint32_t *last = &m->last_child.items[parent];
+    below->parent = parent;
+    below->next_sibling = KINO__NO_NODE;
+    if (*last == KINO__NO_NODE)
+        above->first_child = child;
+    else
+        m->p->nodes.items[*last].next_sibling = child;
+    *last = child;
+}
+
 /* -- out of their threads */
 
 static void drop_below(kino__profile *p, uint32_t root)
@@ -36,12 +68,12 @@ static void filter_children(kino__moving *m, uint32_t parent, const uint8_t *goe
 {
     kino__profile *p = m->p;
     uint32_t c = p->nodes.items[parent].first_child, next;
-    p->nodes.items[parent].first_child = p->nodes.items[parent].last_child = KINO__NO_NODE;
+    p->nodes.items[parent].first_child = m->last_child.items[parent] = KINO__NO_NODE;
     for (; c != KINO__NO_NODE; c = next) {
         next = p->nodes.items[c].next_sibling;
         p->nodes.items[c].next_sibling = KINO__NO_NODE;
         if (!goes[c])
-            kino__node_append(p, parent, c);
+            append(m, parent, c);
     }
 }
 
@@ -77,25 +109,25 @@ static bool move_add(kino__moving *m, uint32_t owner, uint32_t node, uint32_t gr
     return slot != NULL;
 }
 
-static uint32_t add_node(kino__profile *p, kino__node node)
+/* The last node is a new one: without any around it. */
+static uint32_t add_last(kino__moving *m)
 {
-    kino__node *slot = kino__vec_add(&p->nodes);
-    if (!slot)
-        return KINO__NO_NODE;
-    *slot = node;
-    slot->parent = slot->first_child = slot->last_child = slot->next_sibling = KINO__NO_NODE;
-    return (uint32_t)(p->nodes.count - 1);
+    kino__node *n = &m->p->nodes.items[m->p->nodes.count - 1];
+    n->parent = n->first_child = n->next_sibling = KINO__NO_NODE;
+    return kino__indexes_add(&m->last_child, KINO__NO_NODE) ? (uint32_t)m->p->nodes.count - 1
+                                                            : KINO__NO_NODE;
 }
 
 static bool make_backward(kino__moving *m, uint32_t module, uint32_t owner)
 {
     const kino__node *of = &m->p->nodes.items[module];
-    uint32_t made = add_node(m->p, (kino__node){.row = KINO_NO_ROW,
-                                                .class = KINO__NODE_BACKWARD,
-                                                .name = of->name,
-                                                .thread = of->thread,
-                                                .start = of->start,
-                                                .end = of->end});
+    kino__node node = {
+        .class = KINO__NODE_BACKWARD, .thread = of->thread, .first_launch = KINO__NO_NODE};
+    kino__node_extra extra = {.start = kino__node_start(m->p, of),
+                              .end = kino__node_end(m->p, of),
+                              .name = kino__node_name_id(m->p, of)};
+    uint32_t made = kino__node_make(m->p, node, &extra);
+    made = made == KINO__NO_NODE ? made : add_last(m);
     if (made == KINO__NO_NODE || !kino__indexes_add(&m->made, made))
         return false;
     m->current = made;
@@ -103,10 +135,20 @@ static bool make_backward(kino__moving *m, uint32_t module, uint32_t owner)
                                   : move_add(m, owner, made, KINO__NO_NODE);
 }
 
-/* A second copy of a tree, for the plugin's repeated groups; KINO__NO_NODE when memory is out. */
-static uint32_t copy_tree(kino__profile *p, uint32_t root)
+static uint32_t copy_node(kino__moving *m, uint32_t node)
 {
-    uint32_t copy = add_node(p, p->nodes.items[root]), first = copy, at = root;
+    kino__node *slot = kino__vec_add(&m->p->nodes);
+    if (!slot)
+        return KINO__NO_NODE;
+    *slot = m->p->nodes.items[node];
+    return add_last(m);
+}
+
+/* A second copy of a tree, for the plugin's repeated groups; KINO__NO_NODE when memory is out. */
+static uint32_t copy_tree(kino__moving *m, uint32_t root)
+{
+    kino__profile *p = m->p;
+    uint32_t copy = copy_node(m, root), first = copy, at = root;
     while (copy != KINO__NO_NODE) {
         uint32_t next = kino__node_next(p, at, root);
         if (next == KINO__NO_NODE)
@@ -115,9 +157,9 @@ static uint32_t copy_tree(kino__profile *p, uint32_t root)
         for (uint32_t above = p->nodes.items[next].parent; at != above;
              at = p->nodes.items[at].parent)
             copy = p->nodes.items[copy].parent;
-        uint32_t child = add_node(p, p->nodes.items[next]);
+        uint32_t child = copy_node(m, next);
         if (child != KINO__NO_NODE)
-            kino__node_append(p, copy, child);
+            append(m, copy, child);
         copy = child;
         at = next;
     }
@@ -130,10 +172,10 @@ static bool add_group(kino__moving *m, uint32_t group, uint32_t to)
     if (is_copy && !m->p->is_compat)
         return true;
     for (uint32_t i = group; i < m->roots.count && m->group[i] == group; i++) {
-        uint32_t node = is_copy ? copy_tree(m->p, m->roots.items[i]) : m->roots.items[i];
+        uint32_t node = is_copy ? copy_tree(m, m->roots.items[i]) : m->roots.items[i];
         if (node == KINO__NO_NODE)
             return false;
-        kino__node_append(m->p, to, node);
+        append(m, to, node);
     }
     m->state[group] = KINO__GROUP_STANDS;
     return true;
@@ -143,16 +185,17 @@ static bool add_group(kino__moving *m, uint32_t group, uint32_t to)
  * stack, the innermost on top, beside their backward nodes. */
 static bool plan(kino__moving *m, uint32_t module, opens *stack)
 {
-    int64_t end = m->p->nodes.items[module].end;
+    int64_t end = kino__node_end(m->p, &m->p->nodes.items[module]);
     uint32_t thread = m->p->nodes.items[module].thread, limit = (uint32_t)m->node_count;
     stack->count = 0;
     for (uint32_t i = module; i < limit; i++) {
         const kino__node *n = &m->p->nodes.items[i];
-        if (i != module && (n->start >= end || n->thread != thread))
+        int64_t start = kino__node_start(m->p, n);
+        if (i != module && (start >= end || n->thread != thread))
             break;
         if (n->is_dropped)
             continue;
-        while (stack->count && n->start >= stack->items[stack->count - 1].end)
+        while (stack->count && start >= stack->items[stack->count - 1].end)
             stack->count--;
         uint32_t owner = stack->count ? stack->items[stack->count - 1].node : KINO__NO_NODE;
         uint32_t group = owner == KINO__NO_NODE ? KINO__NO_NODE : kino__backward_group(m, n);
@@ -163,7 +206,7 @@ static bool plan(kino__moving *m, uint32_t module, opens *stack)
         }
         if (n->class != KINO__NODE_MODULE)
             continue;
-        int64_t module_end = n->end;
+        int64_t module_end = kino__node_end(m->p, n);
         open_module *top = make_backward(m, i, owner) ? kino__vec_add(stack) : NULL;
         if (!top)
             return false;
@@ -204,8 +247,8 @@ static bool place_add(const kino__profile *p, places *list, uint32_t node)
 {
     placed *slot = kino__vec_add(list);
     if (slot)
-        *slot = (placed){p->nodes.items[node].start, p->nodes.items[node].end, node,
-                         (uint32_t)list->count};
+        *slot = (placed){kino__node_start(p, &p->nodes.items[node]),
+                         kino__node_end(p, &p->nodes.items[node]), node, (uint32_t)list->count};
     return slot != NULL;
 }
 
@@ -216,8 +259,9 @@ static void sort_places(places *list)
 }
 
 /* Interval and sums from the children. */
-static bool fill(kino__profile *p, uint32_t index, places *children)
+static bool fill(kino__moving *m, uint32_t index, places *children)
 {
+    kino__profile *p = m->p;
     children->count = 0;
     for (uint32_t c = p->nodes.items[index].first_child; c != KINO__NO_NODE;
          c = p->nodes.items[c].next_sibling)
@@ -227,19 +271,21 @@ static bool fill(kino__profile *p, uint32_t index, places *children)
         return true;
     sort_places(children);
     kino__node *n = &p->nodes.items[index];
-    const placed *last = &children->items[children->count - 1];
-    n->first_child = n->last_child = KINO__NO_NODE;
-    n->start = children->items[0].start;
-    n->end = last->end;
+    kino__node_extra *extra = &p->extras.items[n->device];
+    n->first_child = m->last_child.items[index] = KINO__NO_NODE;
     n->thread = p->nodes.items[children->items[0].node].thread;
-    n->self_host = n->end - n->start;
+    extra->start = children->items[0].start;
+    extra->end = children->items[children->count - 1].end;
+    extra->sums.self_host = extra->end - extra->start;
     for (size_t i = 0; i < children->count; i++) {
-        const kino__node *child = &p->nodes.items[children->items[i].node];
-        n->self_host -= child->end - child->start;
-        n->device_total += child->device_total;
-        n->tensor_total += child->tensor_total;
+        const placed *at = &children->items[i];
+        const kino__node *child = &p->nodes.items[at->node];
+        kino__node_sums below = kino__node_sums_of(p, child);
+        extra->sums.self_host -= at->end - at->start;
+        extra->sums.device_total += below.device_total;
+        extra->sums.tensor_total += below.tensor_total;
         n->is_eligible |= child->is_eligible;
-        kino__node_append(p, index, children->items[i].node);
+        append(m, index, at->node);
     }
     return true;
 }
@@ -253,10 +299,10 @@ static bool build_all(kino__moving *m)
         if (move->group != KINO__NO_NODE)
             ok = add_group(m, move->group, move->owner);
         else
-            kino__node_append(m->p, move->owner, move->node);
+            append(m, move->owner, move->node);
     }
     for (size_t i = m->made.count; ok && i-- > 0;)
-        ok = fill(m->p, m->made.items[i], &children);
+        ok = fill(m, m->made.items[i], &children);
     kino__vec_deinit(&children);
     return ok;
 }
@@ -274,10 +320,10 @@ static uint32_t longest_thread(const kino__profile *p)
     int64_t length = 0;
     for (uint32_t t = 0; t < p->threads.count; t++) {
         const kino__node *root = &p->nodes.items[p->threads.items[t].root];
-        if (t == engine || (longest != KINO__NO_NODE && root->end - root->start <= length))
+        if (t == engine || (longest != KINO__NO_NODE && kino__node_length(p, root) <= length))
             continue;
         longest = t;
-        length = root->end - root->start;
+        length = kino__node_length(p, root);
     }
     return longest;
 }
@@ -291,8 +337,9 @@ static uint32_t find_main(const kino__profile *p)
     return p->threads.count == 1 ? 0 : longest_thread(p);
 }
 
-static void insert_after(kino__profile *p, uint32_t parent, uint32_t before, uint32_t node)
+static void insert_after(kino__moving *m, uint32_t parent, uint32_t before, uint32_t node)
 {
+    kino__profile *p = m->p;
     kino__node *above = &p->nodes.items[parent], *n = &p->nodes.items[node];
     uint32_t *link =
         before == KINO__NO_NODE ? &above->first_child : &p->nodes.items[before].next_sibling;
@@ -300,7 +347,7 @@ static void insert_after(kino__profile *p, uint32_t parent, uint32_t before, uin
     n->next_sibling = *link;
     *link = node;
     if (n->next_sibling == KINO__NO_NODE)
-        above->last_child = node;
+        m->last_child.items[parent] = node;
 }
 
 /* Where the search for the next node's place goes on: behind `before`, a child of `node`. */
@@ -317,10 +364,12 @@ static uint32_t next_child(const kino__profile *p, position at)
 /* Down into children that overlap it; behind those that end before it. */
 static position descend(const kino__profile *p, position at, const kino__node *n)
 {
+    int64_t start = kino__node_start(p, n), end = kino__node_end(p, n);
     for (uint32_t c; (c = next_child(p, at)) != KINO__NO_NODE;) {
-        if (n->end < p->nodes.items[c].start)
+        const kino__node *child = &p->nodes.items[c];
+        if (end < kino__node_start(p, child))
             break;
-        if (n->start >= p->nodes.items[c].end)
+        if (start >= kino__node_end(p, child))
             at.before = c;
         else
             at = (position){c, KINO__NO_NODE};
@@ -331,8 +380,9 @@ static position descend(const kino__profile *p, position at, const kino__node *n
 /* Up from nodes that have ended before it. */
 static position ascend(const kino__profile *p, position at, uint32_t root, const kino__node *n)
 {
-    while (at.node != KINO__NO_NODE && n->end >= p->nodes.items[at.node].start &&
-           n->start > p->nodes.items[at.node].end) {
+    int64_t start = kino__node_start(p, n), end = kino__node_end(p, n);
+    while (at.node != KINO__NO_NODE && end >= kino__node_start(p, &p->nodes.items[at.node]) &&
+           start > kino__node_end(p, &p->nodes.items[at.node])) {
         uint32_t left = at.node == root ? KINO__NO_NODE : at.node;
         at = (position){left == KINO__NO_NODE ? left : p->nodes.items[left].parent, left};
     }
@@ -341,12 +391,14 @@ static position ascend(const kino__profile *p, position at, uint32_t root, const
 
 /* Before or behind everything that the thread did: the plugin leaves it out, here the root
  * grows. */
-static position widen(kino__profile *p, uint32_t root, const kino__node *n)
+static position widen(kino__moving *m, uint32_t root, const kino__node *n)
 {
-    kino__node *r = &p->nodes.items[root];
-    uint32_t before = n->start > r->end ? r->last_child : KINO__NO_NODE;
-    r->start = n->start < r->start ? n->start : r->start;
-    r->end = n->end > r->end ? n->end : r->end;
+    kino__profile *p = m->p;
+    kino__node_extra *r = &p->extras.items[p->nodes.items[root].device];
+    int64_t start = kino__node_start(p, n), end = kino__node_end(p, n);
+    uint32_t before = start > r->end ? m->last_child.items[root] : KINO__NO_NODE;
+    r->start = start < r->start ? start : r->start;
+    r->end = end > r->end ? end : r->end;
     return (position){root, before};
 }
 
@@ -363,13 +415,14 @@ static bool insert_all(kino__moving *m, uint32_t main_root)
         uint32_t index = tops.items[i].node;
         const kino__node *n = &p->nodes.items[index];
         at = ascend(p, at, main_root, n);
-        bool is_outside = at.node == KINO__NO_NODE || n->end < p->nodes.items[at.node].start;
+        bool is_outside = at.node == KINO__NO_NODE ||
+                          kino__node_end(p, n) < kino__node_start(p, &p->nodes.items[at.node]);
         if (is_outside && p->is_compat) {
             drop_below(p, index);
             continue;
         }
-        at = descend(p, is_outside ? widen(p, main_root, n) : at, n);
-        insert_after(p, at.node, at.before, index);
+        at = descend(p, is_outside ? widen(m, main_root, n) : at, n);
+        insert_after(m, at.node, at.before, index);
         at.before = index;
     }
     kino__vec_deinit(&tops);
@@ -415,8 +468,8 @@ static bool remove_empty(kino__moving *m, uint32_t main)
 
 static bool move(kino__moving *m, uint32_t main)
 {
-    return plan_all(m) && cut(m) && build_all(m) && insert_all(m, m->p->threads.items[main].root) &&
-           remove_empty(m, main);
+    return list_last(m) && plan_all(m) && cut(m) && build_all(m) &&
+           insert_all(m, m->p->threads.items[main].root) && remove_empty(m, main);
 }
 
 bool kino__profile_add_backward(kino__profile *p)
@@ -433,6 +486,7 @@ bool kino__profile_add_backward(kino__profile *p)
     kino__vec_deinit(&m.roots);
     kino__vec_deinit(&m.made);
     kino__vec_deinit(&m.tops);
+    kino__vec_deinit(&m.last_child);
     free(m.group);
     free(m.place);
     free(m.has_roots);

@@ -44,6 +44,7 @@ typedef struct kino__moving {
     size_t node_count;          /* of nodes that come from the trace */
     kino__indexes made;         /* backward nodes in the order of their modules */
     kino__indexes tops;         /* those that have no parent */
+    kino__indexes last_child;   /* of each node, while trees change */
 } kino__moving;
 
 static inline bool kino__indexes_add(kino__indexes *list, uint32_t value)
@@ -56,7 +57,7 @@ static inline bool kino__indexes_add(kino__indexes *list, uint32_t value)
 
 static inline bool kino__node_is_backward_root(const kino__profile *p, uint32_t node)
 {
-    kino_strid name = p->nodes.items[node].name;
+    kino_strid name = kino__node_name_id(p, &p->nodes.items[node]);
     return name != KINO_NO_STRING && p->name_flags[name] & KINO__NAME_BACKWARD_ROOT;
 }
 

@@ -146,7 +146,8 @@ static bool index_roots(kino__moving *m)
         return false;
     for (uint32_t i = 0; i < m->roots.count; i++) {
         uint32_t root = m->roots.items[i];
-        bool joins = i > 0 && p->name_flags[p->nodes.items[root].name] & KINO__NAME_ACCUMULATE;
+        bool joins = i > 0 && p->name_flags[kino__node_name_id(p, &p->nodes.items[root])] &
+                                  KINO__NAME_ACCUMULATE;
         m->group[i] = joins ? m->group[i - 1] : i;
         m->place[root] = i + 1;
     }
@@ -170,7 +171,7 @@ static uint32_t first_node(const kino__profile *p, uint32_t low, uint32_t high, 
 {
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (p->nodes.items[middle].start < moment)
+        if (kino__node_start(p, &p->nodes.items[middle]) < moment)
             low = middle + 1;
         else
             high = middle;
@@ -187,10 +188,11 @@ static uint32_t find_root(const kino__moving *m, int64_t moment)
         uint32_t end =
             t + 1 < p->threads.count ? p->threads.items[t + 1].root : (uint32_t)p->nodes.count;
         const kino__node *root = &p->nodes.items[first - 1];
-        if (!m->has_roots[t] || moment < root->start || moment > root->end)
+        if (!m->has_roots[t] || moment < kino__node_start(p, root) ||
+            moment > kino__node_end(p, root))
             continue;
         for (uint32_t n = first_node(p, first, end, moment);
-             n < end && p->nodes.items[n].start == moment; n++) {
+             n < end && kino__node_start(p, &p->nodes.items[n]) == moment; n++) {
             uint32_t place = root_above(m, n);
             if (place != KINO__NO_NODE)
                 return place;
@@ -247,21 +249,22 @@ bool kino__backward_match(kino__moving *m)
 uint32_t kino__backward_group(kino__moving *m, const kino__node *n)
 {
     const kino__lead *all = m->leads.items;
+    int64_t start = kino__node_start(m->p, n);
     if (!n->is_operator)
         return KINO__NO_NODE;
-    if (m->cursor > 0 && all[m->cursor - 1].forward >= n->start) { /* back: begin anew */
+    if (m->cursor > 0 && all[m->cursor - 1].forward >= start) { /* back: begin anew */
         size_t low = 0, high = m->cursor;
         while (low < high) {
             size_t middle = low + (high - low) / 2;
-            if (all[middle].forward < n->start)
+            if (all[middle].forward < start)
                 low = middle + 1;
             else
                 high = middle;
         }
         m->cursor = low;
     }
-    while (m->cursor < m->leads.count && all[m->cursor].forward < n->start)
+    while (m->cursor < m->leads.count && all[m->cursor].forward < start)
         m->cursor++;
-    bool is_found = m->cursor < m->leads.count && all[m->cursor].forward == n->start;
+    bool is_found = m->cursor < m->leads.count && all[m->cursor].forward == start;
     return is_found ? all[m->cursor].group : KINO__NO_NODE;
 }

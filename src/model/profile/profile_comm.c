@@ -8,12 +8,18 @@ bool kino__profile_is_collective(const kino__profile *p, uint32_t row)
 {
     bool is_host =
         p->type[row] == KINO__EVENT_TYPE_OPERATOR || p->type[row] == KINO__EVENT_TYPE_ANNOTATION;
-    return is_host && kino__profile_flags(p, row) & (KINO__NAME_NCCL | KINO__NAME_GLOO);
+    return is_host && kino__profile_flags(p, row) & p->collective_flags;
+}
+
+bool kino__profile_is_on_host(const kino__profile *p, uint32_t row)
+{
+    return !p->has_kernel || kino__profile_flags(p, row) & KINO__NAME_ON_HOST;
 }
 
 /* Ranges while they are collected: a list a record. */
 typedef struct range {
     uint32_t record;
+    bool is_host;
     kino__interval interval;
 } range;
 
@@ -32,7 +38,8 @@ static bool add_range(collecting *c, uint32_t record, uint32_t row)
         owner->kernel = row;
     range *slot = kino__vec_add(&c->ranges);
     if (slot)
-        *slot = (range){record, kino__interval_of(c->p->trace->ts[row], c->p->trace->dur[row])};
+        *slot = (range){record, c->p->type[row] != KINO__EVENT_TYPE_KERNEL,
+                        kino__interval_of(c->p->trace->ts[row], c->p->trace->dur[row])};
     return slot != NULL;
 }
 
@@ -63,9 +70,21 @@ static void replace_record(collecting *c, uint32_t index, uint32_t row)
     c->ranges.items[index].interval = kino__interval_of(trace->ts[row], trace->dur[row]);
 }
 
+/* Inside the span of the last record: "record_param_comms" in "c10d::allreduce_". */
+static bool is_inside_last(const kino__profile *p, uint32_t row)
+{
+    if (p->is_compat || p->comm.count == 0)
+        return false;
+    uint32_t last = p->comm.items[p->comm.count - 1].row;
+    return kino__trace_track_of(p->trace, last) == kino__trace_track_of(p->trace, row) &&
+           kino__row_end(p->trace, row) <= kino__row_end(p->trace, last);
+}
+
 static bool add_record(collecting *c, uint32_t row)
 {
     kino__profile *p = c->p;
+    if (p->collective_flags == KINO__NAME_COMM_CALL && is_inside_last(p, row))
+        return true;
     int64_t external = kino__trace_external(p->trace, row);
     uint32_t index = (uint32_t)p->comm.count;
     if (external != KINO_NO_INT || p->is_compat) {
@@ -121,10 +140,12 @@ static bool add_kernel(collecting *c, kino__kernel_info *k)
     kino__profile *p = c->p;
     uint64_t key = key_of(p, k->row);
     const uint32_t *record = key || p->is_compat ? kino__map_get(&c->by_external, key) : NULL;
+    bool is_named = k->is_communication || /* by its arguments */
+                    kino__profile_flags(p, k->row) & KINO__NAME_COMM_KERNEL;
     k->is_communication = record != NULL;
     if (record)
-        return !p->saw_nccl || add_range(c, *record, k->row);
-    if (p->is_compat || !(kino__profile_flags(p, k->row) & KINO__NAME_COMM_KERNEL))
+        return (p->is_compat && !p->saw_nccl) || add_range(c, *record, k->row);
+    if (p->is_compat || !is_named)
         return true;
     k->is_communication = true;
     for (uint32_t n = k->node; n != KINO__NO_NODE; n = p->nodes.items[n].parent) {
@@ -174,6 +195,14 @@ static int compare_records(const void *a, const void *b, void *context)
     return p->trace->number[x->row] < p->trace->number[y->row] ? -1 : 1;
 }
 
+/* A call that puts a kernel on the device is no communication itself; the plugin adds both. A call
+ * without a kernel, on a device that has some, was part of another one. */
+static bool does_host_count(const kino__profile *p, const kino__comm_record *record)
+{
+    return p->is_compat ||
+           (record->kernel == KINO_NO_ROW && kino__profile_is_on_host(p, record->row));
+}
+
 static bool settle(collecting *c)
 {
     kino__profile *p = c->p;
@@ -183,10 +212,17 @@ static bool settle(collecting *c)
         return false;
     for (size_t i = 0; i < c->ranges.count; i++) {
         kino__comm_record *record = &p->comm.items[c->ranges.items[i].record];
+        if (c->ranges.items[i].is_host && !does_host_count(p, record))
+            continue;
         if (record->range_count++ == 0)
-            record->first_range = (uint32_t)i;
+            record->first_range = (uint32_t)p->comm_ranges.count;
         p->comm_ranges.items[p->comm_ranges.count++] = c->ranges.items[i].interval;
     }
+    size_t kept = 0;
+    for (size_t i = 0; i < p->comm.count; i++)
+        if (p->comm.items[i].range_count)
+            p->comm.items[kept++] = p->comm.items[i];
+    p->comm.count = kept;
     if (p->comm.count)
         qsort_r(p->comm.items, p->comm.count, sizeof *p->comm.items, compare_records, p);
     return true;
@@ -197,7 +233,7 @@ bool kino__profile_find_comm(kino__profile *p)
     collecting c = {.p = p};
     kino__map_init(&c.by_external, NULL);
     bool ok = true;
-    bool has_any = p->saw_nccl || p->saw_gloo;
+    bool has_any = p->seen_names & p->collective_flags;
     for (uint32_t row = 0; ok && has_any && row < p->trace->event_count; row++)
         if ((p->type[row] == KINO__EVENT_TYPE_OPERATOR ||
              p->type[row] == KINO__EVENT_TYPE_ANNOTATION) &&

@@ -3,6 +3,7 @@
 #define KINO__MODEL_PROFILE_INTERNAL_H
 
 #include "model/profile/profile.h"
+#include "model/profile/profile_ids.h"
 
 /* All return false when memory is out. */
 
@@ -29,40 +30,21 @@ void kino__kernel_reader_free(kino__kernel_reader *reader);
 bool kino__profile_find_comm(kino__profile *p);
 /* A span of the host that is a collective. */
 bool kino__profile_is_collective(const kino__profile *p, uint32_t row);
-/* profile_steps.c: ranges of the roles, steps, breakdown. */
+/* Of such a span: is it the collective itself, not the call that puts its kernel on a device? */
+bool kino__profile_is_on_host(const kino__profile *p, uint32_t row);
+/* profile_thread.c: when a thread with collectives is at work in its operators; appended, in order.
+ * False when memory is out. */
+bool kino__profile_thread_work(const kino__profile *p, const kino__track *track,
+                               kino__intervals *work);
+/* profile_steps.c: steps; then, without any link, ranges of the roles and breakdown. */
 bool kino__profile_find_steps(kino__profile *p);
+bool kino__profile_break_down(kino__profile *p);
 /* profile_metrics.c: numbers of each device, tensor core ratios. */
 bool kino__profile_measure(kino__profile *p);
 
 /* profile_sort.c: by start, keeping the order of equals; linear when the list is made of a few
  * sorted runs, as lists of several tracks are. False when memory is out. */
 bool kino__sort_runs(kino__interval *items, size_t count);
-
-/* profile_ids.c: from ids (external ids, flow ids) to 32-bit values. Ids that are counted up, as
- * all profilers do, are places of an array; others go to a hash map. */
-typedef struct kino__ids {
-    uint32_t *direct; /* value + 1; 0: none */
-    uint64_t direct_count;
-    kino__map rest;
-} kino__ids;
-
-/* For about `count` ids, most of them up to `largest`. False when memory is out. */
-bool kino__ids_init(kino__ids *ids, uint64_t largest, size_t count);
-void kino__ids_deinit(kino__ids *ids);
-/* The value of an id, KINO__NO_NODE: none. */
-static inline uint32_t kino__ids_get(const kino__ids *ids, uint64_t id)
-{
-    if (id < ids->direct_count)
-        return ids->direct[id] - 1;
-    const uint32_t *value = ids->rest.count ? kino__map_get(&ids->rest, id) : NULL;
-    return value ? *value : KINO__NO_NODE;
-}
-bool kino__ids_set(kino__ids *ids, uint64_t id, uint32_t value);
-
-static inline int64_t kino__row_end(const kino__trace *trace, uint32_t row)
-{
-    return kino__interval_of(trace->ts[row], trace->dur[row]).end;
-}
 
 enum {
     KINO__DEVICE_TYPES =
@@ -72,20 +54,19 @@ enum {
                        1 << KINO__EVENT_TYPE_PL_MODULE | 1 << KINO__EVENT_TYPE_ANNOTATION,
 };
 
-/* What the name of a row says. */
-static inline uint32_t kino__profile_flags(const kino__profile *p, uint32_t row)
-{
-    kino_strid name = p->trace->name[row];
-    return name == KINO_NO_STRING ? 0 : p->name_flags[name];
-}
-
 static inline bool kino__type_is_device(uint8_t type)
 {
     return type == KINO__EVENT_TYPE_KERNEL || type == KINO__EVENT_TYPE_MEMCPY ||
            type == KINO__EVENT_TYPE_MEMSET;
 }
 
-/* A child at the end of its parent's list. */
-void kino__node_append(kino__profile *p, uint32_t parent, uint32_t child);
+/* profile_node.c: a node that stands for no row. */
+uint32_t kino__node_make(kino__profile *p, kino__node node, const kino__node_extra *extra);
+bool kino__node_set_sums(kino__profile *p, uint32_t node, const kino__node_sums *sums);
+/* Fills node_rows, once all rows have their nodes. */
+bool kino__profile_index_nodes(kino__profile *p);
+/* The order of a thread's rows (uint32_t, context: the trace): by start, longer first, then as in
+ * the file. */
+int kino__compare_node_rows(const void *a, const void *b, void *trace);
 
 #endif

@@ -12,6 +12,8 @@ enum { BLOCK = 4096 };
 typedef struct worker {
     kino__text_cursor cursor;
     kino__string_pool texts;
+    KINO__VEC(kino__kernel_shape) shapes;
+    kino__map by_hash; /* of a shape, or the next number that is free -> its place */
     bool failed;
 } worker;
 
@@ -43,40 +45,77 @@ static kino_strid keep(worker *w, kino_str text)
     return id;
 }
 
+/* The number of a shape, new or old. Two with one hash are told apart by trying the hash's
+ * successors. */
+static uint32_t find_shape(worker *w, const kino__kernel_shape *shape)
+{
+    uint64_t words[sizeof *shape / sizeof(uint64_t)], hash = 0;
+    _Static_assert(sizeof words == sizeof *shape, "no padding");
+    memcpy(words, shape, sizeof words);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        hash = kino__hash_u64(hash ^ words[i]);
+    for (;; hash++) {
+        uint32_t fresh = (uint32_t)w->shapes.count;
+        const uint32_t *place = kino__map_put(&w->by_hash, hash, fresh);
+        kino__kernel_shape *slot = place && *place == fresh ? kino__vec_add(&w->shapes) : NULL;
+        if (slot)
+            *slot = *shape;
+        if (slot || (place && *place < fresh &&
+                     memcmp(&w->shapes.items[*place], shape, sizeof *shape) == 0))
+            return *place;
+        if (!place || *place == fresh) {
+            w->failed = true;
+            return 0;
+        }
+    }
+}
+
 static void read_kernel(const kino__trace *trace, worker *w, kino__kernel_info *k)
 {
+    kino__kernel_shape shape = {.device = KINO_NO_INT,
+                                .occupancy = NAN,
+                                .blocks_per_sm = NAN,
+                                .registers = KINO_NO_INT,
+                                .shared_memory = KINO_NO_INT,
+                                .grid = KINO_NO_STRING,
+                                .block = KINO_NO_STRING};
     kino__args_iter it = kino__args_iter_start(kino__args_text(trace, k->row, &w->cursor));
     kino_str key, value;
     while (kino__args_iter_next(&it, &key, &value)) {
         switch (key.size) {
         case 4:
             if (kino__str_is(key, "grid"))
-                k->grid = keep(w, value);
+                shape.grid = keep(w, value);
             break;
         case 5:
             if (kino__str_is(key, "block"))
-                k->block = keep(w, value);
+                shape.block = keep(w, value);
             break;
         case 6:
             if (kino__str_is(key, "device"))
-                k->device = int_or_none(value);
+                shape.device = int_or_none(value);
             break;
         case 13:
             if (kino__str_is(key, "blocks per SM"))
-                k->blocks_per_sm = real_or_none(value);
+                shape.blocks_per_sm = real_or_none(value);
             else if (kino__str_is(key, "shared memory"))
-                k->shared_memory = int_or_none(value);
+                shape.shared_memory = int_or_none(value);
+            break;
+        case 15:
+            if (kino__str_is(key, "Collective name"))
+                k->is_communication = 1;
             break;
         case 20:
             if (kino__str_is(key, "registers per thread"))
-                k->registers = int_or_none(value);
+                shape.registers = int_or_none(value);
             break;
         case 25:
             if (kino__str_is(key, "est. achieved occupancy %"))
-                k->occupancy = real_or_none(value);
+                shape.occupancy = real_or_none(value);
             break;
         }
     }
+    k->shape = find_shape(w, &shape) & INT32_MAX;
 }
 
 size_t kino__kernel_reader_blocks(const kino__kernel_reader *r)
@@ -106,15 +145,7 @@ bool kino__profile_list_kernels(kino__profile *p)
         if (p->type[row] != KINO__EVENT_TYPE_KERNEL)
             continue;
         kino__kernel_info *k = &p->kernels.items[p->kernels.count++];
-        *k = (kino__kernel_info){.row = row,
-                                 .node = KINO__NO_NODE,
-                                 .device = KINO_NO_INT,
-                                 .occupancy = NAN,
-                                 .blocks_per_sm = NAN,
-                                 .registers = KINO_NO_INT,
-                                 .shared_memory = KINO_NO_INT,
-                                 .grid = KINO_NO_STRING,
-                                 .block = KINO_NO_STRING};
+        *k = (kino__kernel_info){.row = row, .node = KINO__NO_NODE};
     }
     return true;
 }
@@ -132,15 +163,29 @@ size_t kino__profile_kernel_at(const kino__profile *p, uint32_t row)
     return low;
 }
 
+static bool rank_calls(const kino__profile *p, kino__row_rank *calls)
+{
+    if (!kino__row_rank_init(calls, p->trace->event_count))
+        return false;
+    for (size_t l = 0; l < p->launches.count; l++)
+        if (p->launches.items[l].row != KINO_NO_ROW)
+            kino__row_rank_add(calls, p->launches.items[l].row);
+    return true;
+}
+
 /* The node of each kernel, by way of its launch. Nodes that were dropped or folded have lost their
  * launches. */
 bool kino__profile_name_nodes(kino__profile *p)
 {
     const uint32_t *launch_of_row = kino__link_launch(p->trace);
-    uint32_t *node_of_launch = calloc((size_t)p->trace->event_count + 1, sizeof *node_of_launch);
+    kino__row_rank calls = {0};
     uint32_t stale = KINO__NO_NODE; /* the node that has what nothing launched */
-    if (!launch_of_row || !node_of_launch) {
-        free(node_of_launch);
+    uint32_t *node_of_launch =
+        launch_of_row && rank_calls(p, &calls)
+            ? calloc((size_t)kino__row_rank_count(&calls) + 1, sizeof *node_of_launch)
+            : NULL;
+    if (!node_of_launch) {
+        kino__row_rank_deinit(&calls);
         return false;
     }
     for (size_t l = 0; l < p->launches.count; l++) {
@@ -151,48 +196,63 @@ bool kino__profile_name_nodes(kino__profile *p)
         if (launch->row == KINO_NO_ROW)
             stale = launch->node;
         else
-            node_of_launch[launch->row] = launch->node + 1; /* 0: none */
+            node_of_launch[kino__row_rank_of(&calls, launch->row)] = launch->node + 1; /* 0: none */
     }
     for (size_t i = 0; i < p->kernels.count; i++) {
         kino__kernel_info *k = &p->kernels.items[i];
         uint32_t launch = launch_of_row[k->row];
         if (launch == KINO_NO_ROW || p->type[launch] != KINO__EVENT_TYPE_RUNTIME)
             k->node = stale;
-        else if (node_of_launch[launch])
-            k->node = node_of_launch[launch] - 1;
+        else if (kino__row_rank_has(&calls, launch) &&
+                 node_of_launch[kino__row_rank_of(&calls, launch)])
+            k->node = node_of_launch[kino__row_rank_of(&calls, launch)] - 1;
     }
+    kino__row_rank_deinit(&calls);
     free(node_of_launch);
     return true;
 }
 
-/* From the workers' pools to the profile's, in order of kernels, so that the numbers do not depend
- * on threads. */
-static bool join_texts(kino__kernel_reader *r)
+/* A text of a worker's in the profile's pool. */
+static bool move_text(kino__profile *p, const worker *w, kino_strid *id)
+{
+    if (*id != KINO_NO_STRING) {
+        *id = kino__string_pool_add(&p->texts, kino__string_pool_text(&w->texts, *id));
+        return *id != KINO_NO_STRING;
+    }
+    return true;
+}
+
+static bool add_shape(kino__profile *p, const worker *w, uint32_t number, uint32_t *out)
+{
+    kino__kernel_shape *slot = kino__vec_add(&p->shapes);
+    if (!slot)
+        return false;
+    *slot = w->shapes.items[number];
+    *out = (uint32_t)p->shapes.count - 1;
+    return move_text(p, w, &slot->grid) && move_text(p, w, &slot->block);
+}
+
+/* From the workers' shapes to the profile's, in order of kernels, so that numbers of texts do not
+ * depend on threads. */
+static bool join_shapes(kino__kernel_reader *r)
 {
     unsigned jobs = r->jobs;
     kino__profile *p = r->p;
-    kino_strid **maps = calloc(jobs, sizeof *maps);
+    uint32_t **maps = calloc(jobs, sizeof *maps);
     bool ok = maps != NULL;
     for (unsigned j = 0; ok && j < jobs; j++) {
-        size_t count = kino__string_pool_count(&r->workers[j].texts) + 1;
+        size_t count = r->workers[j].shapes.count + 1;
         maps[j] = malloc(count * sizeof **maps);
         ok = maps[j] && !r->workers[j].failed;
         if (ok)
             memset(maps[j], 0xff, count * sizeof **maps);
     }
     for (size_t i = 0; ok && i < p->kernels.count; i++) {
+        kino__kernel_info *k = &p->kernels.items[i];
         unsigned j = r->worker_of_block[i / BLOCK];
-        kino_strid *const ids[] = {&p->kernels.items[i].grid, &p->kernels.items[i].block};
-        for (size_t k = 0; k < 2 && ok; k++) {
-            if (*ids[k] == KINO_NO_STRING)
-                continue;
-            kino_strid *mapped = &maps[j][*ids[k]];
-            if (*mapped == KINO_NO_STRING)
-                *mapped = kino__string_pool_add(
-                    &p->texts, kino__string_pool_text(&r->workers[j].texts, *ids[k]));
-            ok = *mapped != KINO_NO_STRING;
-            *ids[k] = *mapped;
-        }
+        uint32_t *mapped = &maps[j][k->shape];
+        ok = *mapped != UINT32_MAX || add_shape(p, &r->workers[j], k->shape, mapped);
+        k->shape = *mapped & INT32_MAX;
     }
     for (unsigned j = 0; maps && j < jobs; j++)
         free(maps[j]);
@@ -212,6 +272,7 @@ kino__kernel_reader *kino__kernel_reader_new(kino__profile *p, unsigned jobs)
     for (unsigned j = 0; r->workers && j < r->jobs; j++) {
         kino__text_cursor_init(&r->workers[j].cursor, p->trace->text);
         kino__string_pool_init(&r->workers[j].texts, NULL);
+        kino__map_init(&r->workers[j].by_hash, NULL);
     }
     if (r->workers && r->worker_of_block && jobs <= UINT8_MAX)
         return r;
@@ -221,7 +282,7 @@ kino__kernel_reader *kino__kernel_reader_new(kino__profile *p, unsigned jobs)
 
 bool kino__kernel_reader_finish(kino__kernel_reader *r)
 {
-    return join_texts(r);
+    return join_shapes(r);
 }
 
 void kino__kernel_reader_free(kino__kernel_reader *r)
@@ -231,6 +292,8 @@ void kino__kernel_reader_free(kino__kernel_reader *r)
     for (unsigned j = 0; r->workers && j < r->jobs; j++) {
         kino__text_cursor_deinit(&r->workers[j].cursor);
         kino__string_pool_deinit(&r->workers[j].texts);
+        kino__vec_deinit(&r->workers[j].shapes);
+        kino__map_deinit(&r->workers[j].by_hash);
     }
     free(r->workers);
     free(r->worker_of_block);

@@ -62,7 +62,7 @@ bool kino__profile_busy(const kino__profile *p, int64_t device, kino__intervals 
     out->count = 0;
     for (size_t i = 0; i < p->kernels.count; i++) {
         const kino__kernel_info *k = &p->kernels.items[i];
-        if (k->device != device)
+        if (kino__profile_shape(p, k)->device != device)
             continue;
         kino__interval span = kino__interval_of(p->trace->ts[k->row], p->trace->dur[k->row]);
         kino__interval *last = out->count ? &out->items[out->count - 1] : NULL;
@@ -84,12 +84,16 @@ bool kino__profile_busy(const kino__profile *p, int64_t device, kino__intervals 
 /* Edges of kernels, where their blocks per SM come and go: start is the moment, end the change. */
 static bool collect_edges(const kino__profile *p, int64_t device, kino__intervals *edges)
 {
+    if (!kino__vec_reserve(edges, 2 * p->kernels.count + 1))
+        return false;
     for (int is_end = 0; is_end < 2; is_end++) {
         for (size_t i = 0; i < p->kernels.count; i++) {
             const kino__kernel_info *k = &p->kernels.items[i];
-            if (k->device != device || !(k->blocks_per_sm > 0 && k->blocks_per_sm < 1e9))
+            const kino__kernel_shape *shape = kino__profile_shape(p, k);
+            if (shape->device != device ||
+                !(shape->blocks_per_sm > 0 && shape->blocks_per_sm < 1e9))
                 continue;
-            int64_t blocks = llround(k->blocks_per_sm * SCALE);
+            int64_t blocks = llround(shape->blocks_per_sm * SCALE);
             kino__interval *slot = kino__vec_add(edges);
             if (!slot)
                 return false;
@@ -100,39 +104,60 @@ static bool collect_edges(const kino__profile *p, int64_t device, kino__interval
     return kino__sort_runs(edges->items, edges->count);
 }
 
-bool kino__profile_sm_pieces(const kino__profile *p, int64_t device, kino__sm_pieces *out)
+/* The pieces between the edges, one after the other; false when memory is out or `see` says so. */
+static bool each_piece(const kino__profile *p, int64_t device,
+                       bool (*see)(void *context, const kino__sm_piece *piece), void *context)
 {
     kino__intervals edges = {0};
     bool ok = collect_edges(p, device, &edges);
     int64_t running = 0;
-    out->count = 0;
     for (size_t i = 0; ok && i + 1 < edges.count; i++) {
         running += edges.items[i].end;
         int64_t start = edges.items[i].start, end = edges.items[i + 1].start;
         if (running <= 0 || start == end)
             continue;
-        kino__sm_piece *piece = kino__vec_add(out);
-        ok = piece != NULL;
-        if (ok)
-            *piece = (kino__sm_piece){start, end, running < SCALE ? running : SCALE};
+        ok = see(context, &(kino__sm_piece){start, end, running < SCALE ? running : SCALE});
     }
     kino__vec_deinit(&edges);
     return ok;
 }
 
+static bool list_piece(void *context, const kino__sm_piece *piece)
+{
+    kino__sm_pieces *out = context;
+    kino__sm_piece *slot = kino__vec_add(out);
+    if (slot)
+        *slot = *piece;
+    return slot != NULL;
+}
+
+bool kino__profile_sm_pieces(const kino__profile *p, int64_t device, kino__sm_pieces *out)
+{
+    out->count = 0;
+    return each_piece(p, device, list_piece, out);
+}
+
+typedef struct sm_sum {
+    const measuring *m;
+    double sum;
+    bool has_any;
+} sm_sum;
+
+static bool add_piece(void *context, const kino__sm_piece *piece)
+{
+    sm_sum *s = context;
+    int64_t time = clip(s->m, piece->start, piece->end);
+    s->has_any |= time > 0;
+    s->sum += (double)piece->value / SCALE * (double)time;
+    return true;
+}
+
 /* Time-weighted min(1, blocks per SM of running kernels); NaN when nothing ran in the window. */
 static bool measure_sm(const measuring *m, int64_t device, double *value)
 {
-    kino__sm_pieces pieces = {0};
-    bool ok = kino__profile_sm_pieces(m->p, device, &pieces), has_any = false;
-    double sum = 0;
-    for (size_t i = 0; ok && i < pieces.count; i++) {
-        int64_t time = clip(m, pieces.items[i].start, pieces.items[i].end);
-        has_any |= time > 0;
-        sum += (double)pieces.items[i].value / SCALE * (double)time;
-    }
-    *value = has_any ? sum / (double)(m->window.end - m->window.start) : NAN;
-    kino__vec_deinit(&pieces);
+    sm_sum s = {.m = m};
+    bool ok = each_piece(m->p, device, add_piece, &s);
+    *value = s.has_any ? s.sum / (double)(m->window.end - m->window.start) : NAN;
     return ok;
 }
 
@@ -143,7 +168,7 @@ static bool measure_busy(const measuring *m, int64_t device, double *value)
     int64_t time = 0;
     for (size_t i = 0; ok && busy.items && i < busy.count; i++)
         time += clip(m, busy.items[i].start, busy.items[i].end);
-    *value = (double)time / (double)(m->window.end - m->window.start);
+    *value = (double)time / ((double)m->window.end - (double)m->window.start);
     kino__vec_deinit(&busy);
     return ok;
 }
@@ -152,15 +177,21 @@ static void add_kernel(measuring *m, const kino__kernel_info *k)
 {
     const kino__profile *p = m->p;
     int64_t start = p->trace->ts[k->row], end = kino__row_end(p->trace, k->row);
-    if (k->occupancy >= 0) {
+    double occupancy = kino__profile_shape(p, k)->occupancy;
+    if (occupancy >= 0) {
         double time = (double)clip(m, start, end);
-        m->occupancy += k->occupancy * time;
+        m->occupancy += occupancy * time;
         m->occupancy_time += time;
     }
     if (!p->is_compat && k->node != KINO__NO_NODE && p->nodes.items[k->node].is_operator) {
         m->operator_time += end - start;
         m->tensor_time += is_tensor_kernel(p, k->row) ? end - start : 0;
     }
+}
+
+static int64_t device_of(const kino__profile *p, size_t kernel)
+{
+    return kino__profile_shape(p, &p->kernels.items[kernel])->device;
 }
 
 /* The plugin goes through the operators instead, and so counts kernels of a group that it has
@@ -172,12 +203,13 @@ static void add_operators(measuring *m, int64_t device)
         uint32_t root = p->threads.items[t].root;
         for (uint32_t i = root; i != KINO__NO_NODE; i = kino__node_next(p, i, root)) {
             const kino__node *n = &p->nodes.items[i];
-            for (uint32_t l = 0; n->is_operator && l < n->launch_count; l++) {
-                const kino__launch *launch = &p->launches.items[n->first_launch + l];
+            uint32_t count;
+            const kino__launch *launch = kino__node_launches(p, n, &count);
+            for (uint32_t l = 0; n->is_operator && l < count; l++, launch++) {
                 for (uint32_t w = 0; w < launch->work_count; w++) {
                     uint32_t row = p->work.items[launch->first_work + w];
                     if (p->type[row] != KINO__EVENT_TYPE_KERNEL ||
-                        p->kernels.items[kino__profile_kernel_at(p, row)].device != device)
+                        device_of(p, kino__profile_kernel_at(p, row)) != device)
                         continue;
                     int64_t time = kino__row_end(p->trace, row) - p->trace->ts[row];
                     m->operator_time += time;
@@ -194,7 +226,7 @@ static bool measure_device(kino__profile *p, int64_t device, bool has_operator_k
     measuring m = {.p = p, .window = {p->steps.items[0].start, last->end}};
     kino__device_metrics d = {.device = device, .utilization = NAN, .sm_efficiency = NAN};
     for (size_t i = 0; i < p->kernels.count; i++)
-        if (p->kernels.items[i].device == device)
+        if (device_of(p, i) == device)
             add_kernel(&m, &p->kernels.items[i]);
     if (p->is_compat)
         add_operators(&m, device);
@@ -220,15 +252,16 @@ static bool measure_devices(kino__profile *p)
     for (size_t i = 0; ok && i < p->kernels.count; i++) {
         const kino__kernel_info *k = &p->kernels.items[i];
         has_operator_kernels |= k->node != KINO__NO_NODE && p->nodes.items[k->node].is_operator;
-        bool is_known = k->device == KINO_NO_INT;
+        int64_t device = device_of(p, i);
+        bool is_known = device == KINO_NO_INT;
         for (size_t d = devices.count; d-- > 0 && !is_known;)
-            is_known = devices.items[d] == k->device;
+            is_known = devices.items[d] == device;
         if (is_known || devices.count >= 64) /* at most 64 devices, as the plugin */
             continue;
         int64_t *slot = kino__vec_add(&devices);
         ok = slot != NULL;
         if (ok)
-            *slot = k->device;
+            *slot = device;
     }
     if (devices.items)
         qsort(devices.items, devices.count, sizeof *devices.items, kino__compare_ints);
@@ -244,8 +277,9 @@ static bool measure_devices(kino__profile *p)
 static int64_t own_kernel_time(const kino__profile *p, const kino__node *n)
 {
     int64_t time = 0;
-    for (uint32_t l = n->first_launch; l < n->first_launch + n->launch_count; l++) {
-        const kino__launch *launch = &p->launches.items[l];
+    uint32_t count;
+    const kino__launch *launch = kino__node_launches(p, n, &count);
+    for (uint32_t l = 0; l < count; l++, launch++) {
         for (uint32_t w = 0; w < launch->work_count; w++) {
             uint32_t row = p->work.items[launch->first_work + w];
             if (p->type[row] == KINO__EVENT_TYPE_KERNEL)
@@ -267,7 +301,7 @@ static void find_eligible_ratio(kino__profile *p)
             kino__node *n = &p->nodes.items[i];
             if (i != root && (n->is_eligible || n->has_eligible_below))
                 p->nodes.items[n->parent].has_eligible_below = true;
-            int64_t own = n->launch_count ? own_kernel_time(p, n) : 0;
+            int64_t own = own_kernel_time(p, n);
             p->operator_time += n->is_operator ? own : 0;
             p->eligible_time += n->is_eligible && !n->has_eligible_below ? own : 0;
         }

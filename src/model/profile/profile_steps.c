@@ -1,12 +1,14 @@
 /* profile_steps.c - ranges of the roles, steps with the device work they launched, and where the
  * time of each step went.
  *
- * A moment belongs to the first role that is at work: kernel, copy, set, communication, runtime
- * call, data loader, other work of the host; what is left is "other". So the parts of a step add up
- * to it. */
+ * A moment belongs to the first role that is at work: kernel, communication, copy, set, runtime
+ * call, data loader, operator of the host; what is left is "other". So the parts of a step add up
+ * to it. Where no kernel runs, operators and the data loader come before communication. */
 #include <stdlib.h>
 
+#include "base/decimal.h"
 #include "model/profile/profile_internal.h"
+#include "store/link.h"
 
 const char *kino__role_name(kino__role role)
 {
@@ -17,10 +19,29 @@ const char *kino__role_name(kino__role role)
 
 /* -- ranges */
 
-/* The role of a row that is not a kernel, KINO__ROLE_COUNT for none. */
-static kino__role role_of(const kino__profile *p, uint32_t row)
+/* A span of the host. The plugin takes annotations for work; they are only ranges around it. */
+static kino__role role_of_span(const kino__profile *p, uint32_t row)
+{
+    uint32_t flags = kino__profile_flags(p, row);
+    bool is_collective = kino__profile_is_collective(p, row);
+    if (is_collective && (p->is_compat || kino__profile_is_on_host(p, row)))
+        return KINO__ROLE_COMMUNICATION;
+    if (flags & KINO__NAME_LOADER)
+        return KINO__ROLE_LOADER;
+    if (p->is_compat)
+        return KINO__ROLE_CPU;
+    if (flags & KINO__NAME_COMM_WAIT && !p->has_kernel)
+        return KINO__ROLE_COMMUNICATION;
+    return p->type[row] == KINO__EVENT_TYPE_ANNOTATION || flags & KINO__NAME_CONTAINER
+               ? KINO__ROLE_COUNT
+               : KINO__ROLE_CPU;
+}
+
+kino__role kino__profile_role(const kino__profile *p, uint32_t row)
 {
     switch (p->type[row]) {
+    case KINO__EVENT_TYPE_KERNEL:
+        return KINO__ROLE_KERNEL;
     case KINO__EVENT_TYPE_MEMCPY:
         return KINO__ROLE_MEMCPY;
     case KINO__EVENT_TYPE_MEMSET:
@@ -29,11 +50,13 @@ static kino__role role_of(const kino__profile *p, uint32_t row)
         return KINO__ROLE_RUNTIME;
     case KINO__EVENT_TYPE_OPERATOR:
     case KINO__EVENT_TYPE_ANNOTATION:
-        if (kino__profile_is_collective(p, row))
-            return KINO__ROLE_COMMUNICATION;
-        return kino__profile_flags(p, row) & KINO__NAME_LOADER ? KINO__ROLE_LOADER : KINO__ROLE_CPU;
+        return role_of_span(p, row);
     case KINO__EVENT_TYPE_PYTHON:
         return KINO__ROLE_CPU;
+    case KINO__EVENT_TYPE_PYTHON_FUNCTION: /* what it calls says more, but for waiting for data */
+        return !p->is_compat && kino__profile_flags(p, row) & KINO__NAME_LOADER_FRAME
+                   ? KINO__ROLE_LOADER
+                   : KINO__ROLE_COUNT;
     default:
         return KINO__ROLE_COUNT;
     }
@@ -55,6 +78,18 @@ static bool add_range(kino__intervals *ranges, size_t first, kino__interval rang
     return slot != NULL;
 }
 
+/* Where collectives run on a thread, not all of its operators work; see profile_thread.c. The
+ * ranges of the track begin at `first`. */
+static bool remove_communication(kino__profile *p, const kino__track *track, const size_t *first)
+{
+    kino__intervals *work = &p->ranges[KINO__ROLE_CPU];
+    if (work->count == first[KINO__ROLE_CPU] ||
+        p->ranges[KINO__ROLE_COMMUNICATION].count == first[KINO__ROLE_COMMUNICATION])
+        return true;
+    work->count = first[KINO__ROLE_CPU];
+    return kino__profile_thread_work(p, track, work);
+}
+
 static bool add_track(kino__profile *p, const kino__track *track, size_t *kernel)
 {
     size_t first[KINO__ROLE_COUNT];
@@ -66,14 +101,14 @@ static bool add_track(kino__profile *p, const kino__track *track, size_t *kernel
             const kino__kernel_info *k = &p->kernels.items[(*kernel)++];
             role = k->is_communication ? KINO__ROLE_COMMUNICATION : KINO__ROLE_KERNEL;
         } else {
-            role = role_of(p, row);
+            role = kino__profile_role(p, row);
         }
         if (role != KINO__ROLE_COUNT &&
             !add_range(&p->ranges[role], first[role],
                        kino__interval_of(p->trace->ts[row], p->trace->dur[row])))
             return false;
     }
-    return true;
+    return p->is_compat || remove_communication(p, track, first);
 }
 
 static bool find_ranges(kino__profile *p)
@@ -87,6 +122,7 @@ static bool find_ranges(kino__profile *p)
         if (!kino__sort_runs(ranges->items, ranges->count))
             return false;
         ranges->count = kino__intervals_unite(ranges->items, ranges->count);
+        kino__vec_trim(ranges);
     }
     p->has_communication = p->comm.count > 0;
     return true;
@@ -143,7 +179,40 @@ static bool add_only_step(kino__profile *p)
     return true;
 }
 
-static bool find_host_steps(kino__profile *p)
+/* As its mark has it; iterations have numbers of ours. */
+static kino_str step_name(kino__profile *p, const kino__step *step)
+{
+    if (step->source != KINO__STEP_MARKED) {
+        char digits[KINO__DECIMAL_MAX];
+        kino_str text = {digits, kino__format_int(step->number, digits)};
+        kino_strid id = kino__string_pool_add(&p->texts, text);
+        return id == KINO_NO_STRING ? (kino_str){NULL, 0} : kino__string_pool_text(&p->texts, id);
+    }
+    kino_str name = kino__trace_string(p->trace, p->trace->name[step->row]);
+    const char *mark = memchr(name.data, '#', name.size);
+    size_t skip = mark ? (size_t)(mark + 1 - name.data) : 0;
+    return (kino_str){name.data + skip, name.size - skip};
+}
+
+/* As everywhere but in the plugin. */
+static bool take_steps(kino__profile *p)
+{
+    if (!kino__step_map_init(&p->step_map, p->trace))
+        return false;
+    for (size_t i = 0; i < p->step_map.steps.count; i++) {
+        const kino__step *from = &p->step_map.steps.items[i];
+        kino_str name = step_name(p, from);
+        if (!name.data ||
+            !add_step(p, name, from->row, (kino__interval){from->ts, from->ts + from->dur}))
+            return false;
+        p->steps.items[i].number = from->number;
+        p->has_step_events = true;
+        p->step_source = from->source;
+    }
+    return true;
+}
+
+static bool scan_steps(kino__profile *p)
 {
     const kino__trace *trace = p->trace;
     for (uint32_t row = 0; row < trace->event_count && p->has_step_events; row++) {
@@ -156,11 +225,17 @@ static bool find_host_steps(kino__profile *p)
                       kino__interval_of(trace->ts[row], trace->dur[row])))
             return false;
     }
-    if (p->steps.count == 0)
-        return add_only_step(p);
-    qsort_r(p->steps.items, p->steps.count, sizeof *p->steps.items, compare_steps,
-            (void *)(uintptr_t)trace);
+    if (p->steps.count)
+        qsort_r(p->steps.items, p->steps.count, sizeof *p->steps.items, compare_steps,
+                (void *)(uintptr_t)trace);
     return true;
+}
+
+static bool find_host_steps(kino__profile *p)
+{
+    if (!(p->is_compat ? scan_steps(p) : take_steps(p)))
+        return false;
+    return p->steps.count || add_only_step(p);
 }
 
 /* -- steps with their device work */
@@ -197,18 +272,52 @@ static kino__launch *sorted_launches(const kino__profile *p, size_t *count)
     return all;
 }
 
+static void take_row(const kino__profile *p, uint32_t row, kino__profile_step *step,
+                     device_span *span, uint8_t *is_taken)
+{
+    int64_t start = p->trace->ts[row], end = kino__row_end(p->trace, row);
+    span->start = start < span->start ? start : span->start;
+    span->end = end > span->end ? end : span->end;
+    is_taken[row] = 1;
+    step->work_count++;
+}
+
+/* The only step of a trace without any has all. */
+static uint32_t step_of(const kino__profile *p, const uint32_t *launch, uint32_t row, size_t *hint)
+{
+    return p->step_map.steps.count ? kino__step_map_find(&p->step_map, p->trace, launch, row, hint)
+                                   : 0;
+}
+
+/* Device work belongs to the step that link_steps.c gives it: that of its launch; of work that
+ * nothing launched the one that it starts in. */
+static bool take_linked(kino__profile *p, device_span *spans, uint8_t *is_taken)
+{
+    const uint32_t *launch = kino__link_launch(p->trace);
+    size_t hint = SIZE_MAX;
+    for (size_t t = 0; launch && t < p->trace->tracks.count; t++) {
+        const kino__track *track = &p->trace->tracks.items[t];
+        if (!(p->types_of_track[t] & KINO__DEVICE_TYPES))
+            continue;
+        for (uint32_t row = track->first; row < track->first + track->count; row++) {
+            if (!kino__type_is_device(p->type[row]))
+                continue;
+            uint32_t step = step_of(p, launch, row, &hint);
+            if (step != KINO_NO_ROW)
+                take_row(p, row, &p->steps.items[step], &spans[step], is_taken);
+        }
+    }
+    return launch != NULL;
+}
+
 static void take_work(kino__profile *p, const kino__launch *launch, kino__profile_step *step,
                       device_span *span, uint8_t *is_taken)
 {
     for (uint32_t w = 0; w < launch->work_count; w++) {
         uint32_t row = p->work.items[launch->first_work + w];
-        int64_t start = p->trace->ts[row], end = kino__row_end(p->trace, row);
         if (is_taken[row]) /* the launch stands under two nodes */
             return;
-        span->start = start < span->start ? start : span->start;
-        span->end = end > span->end ? end : span->end;
-        is_taken[row] = 1;
-        step->work_count++;
+        take_row(p, row, step, span, is_taken);
     }
 }
 
@@ -309,6 +418,61 @@ static int64_t first_start(const kino__profile *p, const device_span *spans,
     return start;
 }
 
+/* Kernels of the first step that waited in a queue although nothing else seems to run: the device
+ * was busy with what was launched before the recording began. */
+enum { QUEUED_NS = 100000 };
+
+typedef struct early_work {
+    uint32_t kernel;   /* the first of the first step that has a launch, KINO_NO_ROW: none */
+    int64_t early_end; /* of work without a launch that started before it, INT64_MIN: none */
+    int64_t own_end;   /* of other work that ended before it */
+} early_work;
+
+static bool is_device_row(const kino__profile *p, uint32_t row)
+{
+    return kino__type_is_device(p->type[row]) && p->trace->ts[row] != KINO_NO_TIME;
+}
+
+static early_work find_early(const kino__profile *p, const uint32_t *launch)
+{
+    early_work w = {p->step_map.first_kernel, INT64_MIN, INT64_MIN};
+    for (size_t t = 0; w.kernel != KINO_NO_ROW && t < p->trace->tracks.count; t++) {
+        const kino__track *track = &p->trace->tracks.items[t];
+        if (!(p->types_of_track[t] & KINO__DEVICE_TYPES))
+            continue;
+        for (uint32_t row = track->first; row < track->first + track->count; row++) {
+            if (!is_device_row(p, row))
+                continue;
+            if (p->trace->ts[row] >= p->trace->ts[w.kernel])
+                break;
+            int64_t end = kino__row_end(p->trace, row);
+            int64_t *latest = launch[row] == KINO_NO_ROW ? &w.early_end : &w.own_end;
+            if (end > *latest && (latest == &w.early_end || end <= p->trace->ts[w.kernel]))
+                *latest = end;
+        }
+    }
+    return w;
+}
+
+/* The host may be ahead of the device when the recording begins: the first step then begins, as all
+ * others do, when the device has ended the one before. */
+static int64_t own_start(const kino__profile *p)
+{
+    int64_t start = p->steps.items[0].host_start;
+    const uint32_t *launch = kino__link_launch(p->trace);
+    early_work w = {KINO_NO_ROW, INT64_MIN, INT64_MIN};
+    if (launch)
+        w = find_early(p, launch);
+    if (w.kernel == KINO_NO_ROW)
+        return start;
+    int64_t called = kino__row_end(p->trace, launch[w.kernel]);
+    int64_t begun = p->trace->ts[w.kernel];
+    if (w.early_end != INT64_MIN)
+        return w.early_end > start ? w.early_end : start;
+    return begun - (w.own_end > called ? w.own_end : called) > QUEUED_NS && begun > start ? begun
+                                                                                          : start;
+}
+
 static void set_bounds(kino__profile *p, const device_span *spans, int64_t before)
 {
     for (size_t i = 0; i < p->steps.count; i++) {
@@ -322,8 +486,8 @@ static void set_bounds(kino__profile *p, const device_span *spans, int64_t befor
     }
 }
 
-/* The last steps of a trace are often cut: they launched nothing, or much less than the one
- * before. */
+/* The plugin leaves out steps at the end that launched nothing, or much less than the one before;
+ * we count all. */
 static void remove_tail(kino__profile *p)
 {
     size_t count = p->steps.count;
@@ -343,16 +507,22 @@ static bool extend_steps(kino__profile *p)
     bool ok = spans && is_taken;
     for (size_t i = 0; ok && i < steps; i++)
         spans[i] = (device_span){INT64_MAX, INT64_MIN};
-    ok = ok && match_launches(p, spans, is_taken);
+    ok =
+        ok && (p->is_compat ? match_launches(p, spans, is_taken) : take_linked(p, spans, is_taken));
     bool has_work = false;
     for (size_t i = 0; ok && i < steps; i++) {
-        p->steps.items[i].start = p->steps.items[i].host_start;
-        p->steps.items[i].end = p->steps.items[i].host_end;
-        has_work |= p->steps.items[i].work_count > 0;
+        kino__profile_step *step = &p->steps.items[i];
+        step->start = step->host_start;
+        step->end = step->host_end;
+        step->device_start = step->work_count ? spans[i].start : KINO_NO_TIME;
+        step->device_end = step->work_count ? spans[i].end : KINO_NO_TIME;
+        has_work |= step->work_count > 0;
     }
-    if (ok && has_work) {
+    if (ok && p->is_compat && has_work) {
         set_bounds(p, spans, first_start(p, spans, is_taken));
         remove_tail(p);
+    } else if (ok && !p->is_compat) {
+        set_bounds(p, spans, own_start(p)); /* steps inside steps count once, too */
     }
     free(spans);
     free(is_taken);
@@ -418,15 +588,34 @@ static void remove_points(kino__intervals *points, const kino__intervals *ranges
     points->count = kept;
 }
 
+/* Communication has what computation leaves of it, so that its part of the step is the exposed
+ * communication that all pages speak of: kernels compute, on a CPU operators. (The plugin puts
+ * copies before it.) Work of the host counts only while the device has none. */
+static const uint8_t *order_of_roles(const kino__profile *p)
+{
+    static const uint8_t plugin[] = {
+        KINO__ROLE_KERNEL,  KINO__ROLE_MEMCPY, KINO__ROLE_MEMSET, KINO__ROLE_COMMUNICATION,
+        KINO__ROLE_RUNTIME, KINO__ROLE_LOADER, KINO__ROLE_CPU};
+    static const uint8_t device[] = {KINO__ROLE_KERNEL, KINO__ROLE_COMMUNICATION, KINO__ROLE_MEMCPY,
+                                     KINO__ROLE_MEMSET, KINO__ROLE_RUNTIME,       KINO__ROLE_LOADER,
+                                     KINO__ROLE_CPU};
+    static const uint8_t host[] = {KINO__ROLE_KERNEL, KINO__ROLE_MEMCPY, KINO__ROLE_MEMSET,
+                                   KINO__ROLE_LOADER, KINO__ROLE_CPU,    KINO__ROLE_COMMUNICATION,
+                                   KINO__ROLE_RUNTIME};
+    return p->is_compat ? plugin : p->has_kernel ? device : host;
+}
+
 /* The plugin starts anew when higher roles have filled all steps (D4); we do not. */
 static bool break_down(kino__profile *p)
 {
     kino__intervals free_time = {0}, part = {0}, rest = {0}, points = {0};
+    const uint8_t *order = order_of_roles(p);
     bool ok = true;
-    for (int role = 0; ok && role < KINO__ROLE_OTHER; role++) {
+    for (int i = 0; ok && i < KINO__ROLE_OTHER; i++) {
+        int role = order[i];
         const kino__intervals *ranges = &p->ranges[role];
         bool is_filled = free_time.count == 0 && points.count == 0;
-        if (role == 0 || (p->is_compat && is_filled)) {
+        if (i == 0 || (p->is_compat && is_filled)) {
             ok = unite_steps(p, &free_time) && find_points(p, &points);
         } else {
             ok = kino__intervals_intersect(&free_time, ranges, &part);
@@ -465,8 +654,19 @@ static bool split_communication(kino__profile *p)
     return ok;
 }
 
-/* Records whose own span (the host's, where there is one) lies wholly in a step belong to it. */
-static void place_records(kino__profile *p)
+/* Records belong to the step of their span (the host's, where there is one), however far the device
+ * is behind: calls of several ranks are matched by it. */
+static bool place_records(kino__profile *p)
+{
+    const uint32_t *launch = kino__link_launch(p->trace);
+    size_t hint = SIZE_MAX;
+    for (size_t r = 0; launch && r < p->comm.count; r++)
+        p->comm.items[r].step = step_of(p, launch, p->comm.items[r].row, &hint);
+    return launch != NULL;
+}
+
+/* The plugin: to the step that their span lies wholly in. */
+static void place_within(kino__profile *p)
 {
     size_t s = 0, r = 0;
     while (s < p->steps.count && r < p->comm.count) {
@@ -512,13 +712,20 @@ static void find_window(kino__profile *p)
 bool kino__profile_find_steps(kino__profile *p)
 {
     find_window(p);
-    if (!find_ranges(p) || !find_host_steps(p))
+    if (!find_host_steps(p))
         return false;
     p->step_count_found = p->steps.count;
     if (p->steps.count == 0)
         return true;
-    if (!extend_steps(p) || !break_down(p) || !split_communication(p))
+    if (!extend_steps(p))
         return false;
-    place_records(p);
+    if (!p->is_compat)
+        return place_records(p);
+    place_within(p);
     return true;
+}
+
+bool kino__profile_break_down(kino__profile *p)
+{
+    return find_ranges(p) && (p->steps.count == 0 || (break_down(p) && split_communication(p)));
 }

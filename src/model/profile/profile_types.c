@@ -2,49 +2,89 @@
 #include <stdlib.h>
 
 #include "model/profile/profile_internal.h"
+#include "names/communication.h"
+#include "names/tensor_core.h"
 #include "store/args.h"
 
 /* -- names */
 
-static bool is_tensor_kernel(kino_str name, bool is_compat)
-{
-#define TENSOR_KERNEL(text, compat)                                                                \
-    if ((compat || !is_compat) && kino__str_contains(name, KINO__STR(text)))                       \
-        return true;
-#define TENSOR_OP(name, compat)
-#include "names/tensor_cores.def"
-#undef TENSOR_KERNEL
-#undef TENSOR_OP
-    return false;
-}
-
-static bool is_eligible(kino_str name, bool is_compat)
-{
-#define TENSOR_KERNEL(text, compat)
-#define TENSOR_OP(text, compat)                                                                    \
-    if ((compat || !is_compat) && kino__str_is(name, text))                                        \
-        return true;
-#include "names/tensor_cores.def"
-#undef TENSOR_KERNEL
-#undef TENSOR_OP
-    return false;
-}
-
 /* The plugin knows five collectives by their exact names (D11). */
-static bool is_collective(kino_str rest, bool is_compat)
+static bool is_plugins_collective(kino_str rest)
 {
     static const char *const known[] = {"broadcast", "reduce", "all_reduce", "all_gather",
                                         "reduce_scatter"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (kino__str_is(rest, known[i]))
             return true;
-    return !is_compat && rest.size > 0;
+    return false;
 }
 
-static kino_str behind(kino_str text, const char *prefix)
+static uint32_t compat_comm_flags(kino_str name)
 {
-    size_t size = strlen(prefix);
-    return (kino_str){text.data + size, text.size - size};
+    static const struct {
+        kino_str prefix;
+        uint32_t flag;
+    } known[] = {{KINO__STR("nccl:"), KINO__NAME_NCCL}, {KINO__STR("gloo:"), KINO__NAME_GLOO}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        size_t size = known[i].prefix.size;
+        if (kino__str_starts_with(name, known[i].prefix) &&
+            is_plugins_collective((kino_str){name.data + size, name.size - size}))
+            return known[i].flag | KINO__NAME_COLLECTIVE;
+    }
+    return 0;
+}
+
+static uint32_t span_flags(kino__comm comm)
+{
+    switch (comm.kind) {
+    case KINO__COMM_CARRIES:
+        return KINO__NAME_COLLECTIVE |
+               (kino__comm_library_is_host(comm.library) ? (uint32_t)KINO__NAME_ON_HOST : 0) |
+               (comm.library == KINO__COMM_NCCL ? (uint32_t)KINO__NAME_NCCL : 0) |
+               (comm.library == KINO__COMM_GLOO ? (uint32_t)KINO__NAME_GLOO : 0);
+    case KINO__COMM_DISPATCHES:
+        return KINO__NAME_COMM_CALL;
+    case KINO__COMM_WAITS:
+        return KINO__NAME_COMM_WAIT;
+    default:
+        return 0;
+    }
+}
+
+static uint32_t comm_flags(kino_str name, bool is_compat)
+{
+    if (is_compat)
+        return compat_comm_flags(name);
+    bool is_kernel = kino__comm_of_kernel(name).kind != KINO__COMM_NONE;
+    return span_flags(kino__comm_of_span(name)) |
+           (is_kernel ? (uint32_t)KINO__NAME_COMM_KERNEL : 0);
+}
+
+/* Ranges that frameworks put around work; older profilers write them as operators. */
+static bool is_container(kino_str name)
+{
+    static const kino_str prefixes[] = {KINO__STR("Optimizer."),
+                                        KINO__STR("DataParallel."),
+                                        KINO__STR("DistributedDataParallel."),
+                                        KINO__STR("FullyShardedDataParallel."),
+                                        KINO__STR("FSDP::"),
+                                        KINO__STR("nn.Module: ")};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (kino__str_starts_with(name, prefixes[i]))
+            return true;
+    return false;
+}
+
+/* "torch/utils/data/dataloader.py(701): __next__"; loaders that are not PyTorch's mark their time
+ * in no other way. */
+static bool is_loader_frame(kino_str name)
+{
+    static const kino_str files[] = {KINO__STR("dataloader.py("), KINO__STR("nvidia/dali/plugin/"),
+                                     KINO__STR("ffcv/loader/")};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (kino__str_contains(name, files[i]))
+            return kino__str_ends_with(name, KINO__STR("): __next__"));
+    return false;
 }
 
 static uint32_t flags_of(kino_str name, bool is_compat)
@@ -56,6 +96,8 @@ static uint32_t flags_of(kino_str name, bool is_compat)
          kino__str_ends_with(name, KINO__STR(".__next__"))) ||
         kino__str_starts_with(name, KINO__STR("enumerate(DataPipe)#")))
         flags |= KINO__NAME_LOADER;
+    if (is_loader_frame(name))
+        flags |= KINO__NAME_LOADER_FRAME;
     if (kino__str_starts_with(name, KINO__STR("Optimizer.")))
         flags |= KINO__NAME_OPTIMIZER_ANY;
     if (kino__str_starts_with(name, KINO__STR("Optimizer.step")))
@@ -64,12 +106,9 @@ static uint32_t flags_of(kino_str name, bool is_compat)
         flags |= KINO__NAME_PARALLEL;
     if (kino__str_is(name, "DistributedDataParallel.forward"))
         flags |= KINO__NAME_DISTRIBUTED;
-    if (kino__str_starts_with(name, KINO__STR("nccl:")) &&
-        is_collective(behind(name, "nccl:"), is_compat))
-        flags |= KINO__NAME_NCCL;
-    if (kino__str_starts_with(name, KINO__STR("gloo:")) &&
-        is_collective(behind(name, "gloo:"), is_compat))
-        flags |= KINO__NAME_GLOO;
+    if (!is_compat && is_container(name))
+        flags |= KINO__NAME_CONTAINER;
+    flags |= comm_flags(name, is_compat);
     if (kino__str_starts_with(name, KINO__STR("autograd::engine::evaluate_function:")))
         flags |= KINO__NAME_BACKWARD_ROOT;
     if (kino__str_is(name, "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad"))
@@ -82,14 +121,9 @@ static uint32_t flags_of(kino_str name, bool is_compat)
         flags |= KINO__NAME_PL_MODULE;
     if (kino__str_is(name, "[memory]"))
         flags |= KINO__NAME_MEMORY;
-    if (is_eligible(name, is_compat))
+    if (kino__name_could_use_tensor_cores(name, is_compat))
         flags |= KINO__NAME_ELIGIBLE;
-    if (kino__str_contains(name, KINO__STR("nccl")) ||
-        kino__str_contains(name, KINO__STR("Nccl")) ||
-        kino__str_contains(name, KINO__STR("rccl")) ||
-        kino__str_contains(name, KINO__STR("oneccl")))
-        flags |= KINO__NAME_COMM_KERNEL;
-    if (is_tensor_kernel(name, is_compat))
+    if (kino__name_uses_tensor_cores(name, is_compat))
         flags |= KINO__NAME_TENSOR_CORES;
     return flags;
 }
@@ -250,6 +284,10 @@ static void note(kino__profile *p)
     p->uses_ddp = p->seen_names & KINO__NAME_DISTRIBUTED;
     p->saw_nccl = p->seen_names & KINO__NAME_NCCL;
     p->saw_gloo = p->seen_names & KINO__NAME_GLOO;
+    /* Where nothing carries out collectives, what asks for them is all that there is. */
+    bool has_carriers = p->has_kernel || p->seen_names & KINO__NAME_COLLECTIVE;
+    p->collective_flags =
+        has_carriers || p->is_compat ? KINO__NAME_COLLECTIVE : KINO__NAME_COMM_CALL;
 }
 
 bool kino__profile_find_types(kino__profile *p)

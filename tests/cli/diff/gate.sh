@@ -27,3 +27,14 @@ code=0
 echo "both: $code"
 cat out.md
 "$KINO" diff a.json a.json
+# The other way round it is faster: the check passed. And what only one of them was recorded with is said.
+"$KINO" diff b.json a.json --quiet --fail-on "step_time>1%" | sed -n '1,/^$/p'
+"$KINO" diff b.json a.json --quiet --fail-on "step_time>1%" --format json | grep -A1 '"expression"' | grep -o '"passed"[^}]*\|\["step_time.*'
+python3 - <<'END'
+import json
+trace = json.load(open("a.json"))
+trace["with_stack"] = 1
+trace["traceEvents"].append({"ph": "X", "cat": "python_function", "name": "train.py(1): f", "pid": 1, "tid": 1, "ts": 100, "dur": 50})
+json.dump(trace, open("stacks.json", "w"))
+END
+"$KINO" diff stacks.json b.json --quiet | sed -n '1,/^$/p'

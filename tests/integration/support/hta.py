@@ -50,8 +50,8 @@ class Case:
 
     def analyze(self, analysis, *arguments, compat="hta", takes_last_step=True):
         """Our answer over all ranks of the case; compat None: the default. A rank that the file does not tell is set here."""
-        if self.has_last_step and takes_last_step:
-            arguments += ("--include-last-step",)
+        if takes_last_step and (self.has_last_step or not compat): # as HTA has it, also where the default is another
+            arguments += ("--include-last-step", "yes" if self.has_last_step else "no")
         if compat:
             arguments += ("--compat", compat)
         tables = analyze(self.traces, analysis, *arguments)

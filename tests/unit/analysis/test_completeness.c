@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "analysis/completeness/completeness_internal.h"
+#include "analysis/overlaps.h"
 #include "engine/analyze.h"
 #include "names/launch_calls.h"
 #include "unit/fixture.h"
@@ -215,6 +216,39 @@ TEST(check_finds_spans_that_cross_on_one_thread_only)
               "");
     CHECK_STR(status("overlapping_spans", FIXTURE(KERNEL(.ts = 0, .dur = 9))),
               "not available: no spans on host threads");
+}
+
+/* record_function's __enter__ ends inside the annotation, __exit__ begins inside it. */
+TEST(check_takes_python_functions_that_cross_annotations_for_a_habit)
+{
+    kino__trace *trace = FIXTURE({.cat = "python_function",
+                                  .name = "torch/autograd/profiler.py(9): __enter__",
+                                  .ts = 0,
+                                  .dur = 10},
+                                 {.cat = "user_annotation", .name = "mine", .ts = 5, .dur = 50},
+                                 OP(.ts = 20, .dur = 10),
+                                 {.cat = "python_function",
+                                  .name = "torch/autograd/profiler.py(9): __exit__",
+                                  .ts = 50,
+                                  .dur = 10});
+    CHECK_EQ(kino__overlaps_count(trace), 0);
+    CHECK_STR(findings("overlapping_spans,python_functions_cross", trace),
+              "note python_functions_cross 2/4 event 1, 3");
+    trace = FIXTURE({.cat = "user_annotation", .name = "mine", .ts = 0, .dur = 20},
+                    {.cat = "python_function", .name = "a.py(1): f", .ts = 10, .dur = 30},
+                    OP(.ts = 15, .dur = 10)); /* crosses the annotation as well */
+    CHECK_EQ(kino__overlaps_count(trace), 1);
+    CHECK_STR(findings("overlapping_spans,python_functions_cross", trace),
+              "warning overlapping_spans 1/3 event 2; note python_functions_cross 1/3 event 1");
+}
+
+TEST(check_takes_an_external_id_that_is_the_correlation_for_a_habit)
+{
+    kino__trace *trace = FIXTURE(OP(.ts = 0, .dur = 9, .external = 1),
+                                 KERNEL(.ts = 0, .dur = 9, .bind = 77, .external = 77),
+                                 KERNEL(.ts = 10, .dur = 9, .bind = 78, .external = 5));
+    CHECK_STR(findings("external_without_op,external_is_correlation", trace),
+              "warning external_without_op 1/2 event 2; note external_is_correlation 1/2 event 1");
 }
 
 /* The slow, obvious version: a span that some earlier one holds the start of, but not the end. */

@@ -32,7 +32,7 @@ TEST(time_inside_operators_counts_and_between_them_not)
                                  {.cat = "cpu_op", .name = "C", .track = 1, .ts = 120, .dur = 30});
     check_rows(trace, "", "breakdown", "event_idx,duration,s_name,bound_by",
                "0,20,A,cpu_bound;1,30,B,cpu_bound;0,50,A,cpu_bound;-,0,-,;2,30,C,cpu_bound");
-    check_rows(trace, "", "summary", "bound_by,duration,percent", ",0,0;cpu_bound,130,100");
+    check_rows(trace, "", "summary", "bound_by,duration,percent", "cpu_bound,130,100");
     check_rows(trace, "", "path", "event,is_start,ts",
                "0,1,0;1,1,20;1,0,50;0,0,100;2,1,120;2,0,150");
     check_rows(trace, "", "edges_by_type", "type,count,weight",
@@ -113,6 +113,60 @@ TEST(a_wait_that_hta_cannot_place_is_no_work)
                "critical_path_operator,130;critical_path_dependency,0;"
                "critical_path_kernel_launch_delay,40");
     kino__trace_free(trace);
+}
+
+/* COUNT streams with a kernel each, then COUNT waits for all of them by one thread: times of
+ * kernels and waits are 10 apart; nothing runs between the waits but one more kernel before the
+ * last. */
+TEST(waits_for_many_streams_need_few_edges)
+{
+    enum { COUNT = 2000, EVENTS = 4 * COUNT + 2 };
+    fixture_event *events = calloc(EVENTS, sizeof *events);
+    REQUIRE(events != NULL);
+    size_t count = 0;
+    int64_t now = 10;
+    for (int i = 0; i <= COUNT; i++, now += 10) {
+        int64_t bind = i + 1, ts = i < COUNT ? now : now + (COUNT - 1) * 10;
+        events[count++] = (fixture_event)CALL("cudaLaunchKernel", ts, 2, bind);
+        events[count++] = (fixture_event){.cat = "kernel",
+                                          .name = "k",
+                                          .track = 100 + (uint32_t)(i % COUNT),
+                                          .ts = ts + 3,
+                                          .dur = 4,
+                                          .bind = bind};
+    }
+    now = 10 + COUNT * 10;
+    for (int i = 0; i < COUNT; i++) {
+        int64_t bind = COUNT + 2 + i, ts = now + i * 10 + (i == COUNT - 1 ? 10 : 0);
+        events[count++] = (fixture_event)CALL("cudaDeviceSynchronize", ts, 5, bind);
+        events[count++] = (fixture_event){.cat = "cuda_sync",
+                                          .name = "Context Sync",
+                                          .track = 50,
+                                          .ts = ts,
+                                          .dur = 5,
+                                          .bind = bind};
+    }
+    REQUIRE(count == EVENTS);
+    kino__trace *trace = fixture_new(events, count);
+    kino_result *result = analysis_result("critical-path", "", &trace, 1);
+    CHECK(strstr(analysis_notes(result), "left out") == NULL);
+    const char *types = analysis_rows(result, "edges_by_type", "type,count");
+    const char *sync = strstr(types, "critical_path_sync_dependency,");
+    REQUIRE(sync != NULL);
+    /* all edges while they are few: 2 * EVENTS + 4096 of them, then one for the kernel that is new
+     * */
+    long long edges = strtoll(strchr(sync, ',') + 1, NULL, 10);
+    CHECK(edges <= 2 * EVENTS + 4096 + COUNT + 1);
+    char weight[32];
+    snprintf(weight, sizeof weight, "%s", analysis_rows(result, "graph", "path_weight"));
+    kino_result_free(result);
+    /* launches one after the other, each 2; from the start of the last 3 until its kernel, and 4;
+     * the first wait; then once more 3 and 4 */
+    char want[32];
+    snprintf(want, sizeof want, "%d", 2 * (COUNT - 1) + 2 * (3 + 4));
+    CHECK_STR(weight, want);
+    kino__trace_free(trace);
+    free(events);
 }
 
 TEST(work_that_waits_in_the_queue_follows_the_work_before_it)
@@ -213,8 +267,100 @@ TEST(data_loading_is_a_cause_of_its_own)
         {.cat = "user_annotation", .name = "my_loader.next", .track = 1, .ts = 10, .dur = 40},
         {.cat = "cpu_op", .name = "aten::mm", .track = 1, .ts = 60, .dur = 20});
     check_rows(trace, "data_load_events=other,my_loader", "summary", "bound_by,duration",
-               ",0;cpu_bound,20;data_loading,40");
+               "cpu_bound,20;data_loading,40");
     check_rows(trace, "", "summary", "bound_by,duration", "cpu_bound,20");
+    kino__trace_free(trace);
+}
+
+/* -- collectives of the host -- */
+
+#define OP(text, start, length)                                                                    \
+    {                                                                                              \
+        .cat = "cpu_op", .name = (text), .track = 1, .ts = (start), .dur = (length)                \
+    }
+#define GLOO(thread, start, length)                                                                \
+    {                                                                                              \
+        .cat = "user_annotation", .name = "gloo:all_reduce", .track = (thread), .ts = (start),     \
+        .dur = (length)                                                                            \
+    }
+
+/* main   forward 0..100  allreduce_ 100..110  backward 120..200            step 420..450
+ * gloo                                    all_reduce 115..............400              */
+TEST(a_thread_waits_for_the_collective_it_asked_for)
+{
+    kino__trace *trace = FIXTURE(OP("forward", 0, 100), OP("c10d::allreduce_", 100, 10),
+                                 OP("backward", 120, 80), OP("step", 420, 30), GLOO(2, 115, 285));
+    /* 100 + 10, then 285 in gloo instead of 80 on the thread itself, then 30 */
+    check_rows(trace, "", "breakdown", "event_idx,duration,bound_by",
+               "0,100,cpu_bound;-,0,;1,10,cpu_communication_bound;-,0,;"
+               "4,285,cpu_communication_bound;-,0,;3,30,cpu_bound");
+    check_rows(trace, "", "summary", "bound_by,duration",
+               "cpu_bound,130;cpu_communication_bound,295");
+    check_rows(trace, "", "edges_by_type", "type,count,weight",
+               "critical_path_operator,5,505;critical_path_dependency,5,0");
+    /* HTA knows operators only: 100 + 10 + 80 + 30 */
+    check_rows(trace, "compat=hta-ns", "summary", "bound_by,duration", ",0;cpu_bound,220");
+    kino__trace_free(trace);
+}
+
+/* main   forward 0..100  allreduce_ 100..110  A 150..160       B 290........400  C 400..430
+ * gloo                                    all_reduce 115...............300             */
+TEST(a_collective_behind_work_is_not_on_the_path)
+{
+    kino__trace *trace =
+        FIXTURE(OP("forward", 0, 100), OP("c10d::allreduce_", 100, 10), OP("A", 150, 10),
+                OP("B", 290, 110), OP("C", 400, 30), GLOO(2, 115, 185));
+    check_rows(trace, "", "summary", "bound_by,duration",
+               "cpu_bound,250;cpu_communication_bound,10");
+    kino__trace_free(trace);
+}
+
+/* main   allreduce_ 0..10  allreduce_ 20..30                              step 160..170
+ * gloo              all_reduce 12..........100 all_reduce 100....150                   */
+TEST(a_collective_waits_for_the_one_before_it_in_its_thread)
+{
+    kino__trace *trace = FIXTURE(OP("c10d::allreduce_", 0, 10), OP("c10d::allreduce_", 20, 10),
+                                 OP("step", 160, 10), GLOO(2, 12, 88), GLOO(2, 100, 50));
+    check_rows(trace, "", "breakdown", "event_idx,duration", "0,10;-,0;3,88;-,0;4,50;-,0;2,10");
+    kino__trace_free(trace);
+}
+
+/* main   allreduce_ 0.........40            step 110..120
+ * gloo            all_reduce 25........100               */
+TEST(a_collective_may_start_before_the_call_for_it_returns)
+{
+    kino__trace *trace =
+        FIXTURE(OP("c10d::allreduce_", 0, 40), OP("step", 110, 10), GLOO(2, 25, 75));
+    check_rows(trace, "", "breakdown", "event_idx,duration", "0,25;2,75;-,0;1,10");
+    check_rows(trace, "", "graph", "path_weight,is_ok", "110,1");
+    kino__trace_free(trace);
+}
+
+TEST(a_collective_without_a_call_follows_what_its_process_did_before)
+{
+    kino__trace *trace = FIXTURE(OP("A", 0, 10), OP("B", 110, 10), GLOO(2, 12, 88));
+    check_rows(trace, "", "breakdown", "event_idx,duration", "0,10;-,0;2,88;-,0;1,10");
+    kino__trace_free(trace);
+}
+
+/* The first call goes to NCCL, the second to gloo: 10 + 10 + 28 + 10, not 10 + 28 + 10. */
+TEST(calls_for_a_device_are_not_those_of_gloo)
+{
+    kino__trace *trace = FIXTURE(
+        OP("c10d::allreduce_", 0, 10), OP("c10d::allreduce_", 20, 10), OP("step", 70, 10),
+        GLOO(2, 32, 28),
+        {.cat = "user_annotation", .name = "nccl:all_reduce", .track = 1, .ts = 2, .dur = 6});
+    check_rows(trace, "", "breakdown", "event_idx,duration", "0,10;-,0;1,10;-,0;3,28;-,0;2,10");
+    kino__trace_free(trace);
+}
+
+/* Collectives on the thread that asked, across the ends of its operators. */
+TEST(a_collective_does_not_disturb_the_stack_of_its_thread)
+{
+    kino__trace *trace = FIXTURE(OP("A", 0, 100), OP("c10d::allreduce_", 80, 10), OP("B", 110, 50),
+                                 OP("C", 200, 10), GLOO(1, 92, 98));
+    /* A 80, the call 10, gloo 98 until 190, C 10; A's end and B alone would be 10 + 50 */
+    check_rows(trace, "", "breakdown", "event_idx,duration", "0,80;1,10;-,0;4,98;-,0;3,10");
     kino__trace_free(trace);
 }
 
@@ -231,6 +377,20 @@ TEST(instances_are_counted_from_0_and_may_be_a_range)
     kino__trace_free(trace);
 }
 
+/* An operator that begins in the step and ends 100 us after it: the path has 30 + 130 us of the
+ * 200 us from the start of the step to its own end, not of the step's 100. */
+TEST(path_is_not_longer_than_its_region)
+{
+    kino__trace *trace = FIXTURE(
+        {.cat = "user_annotation", .name = "ProfilerStep#1", .track = 1, .ts = 0, .dur = 100},
+        {.cat = "cpu_op", .name = "aten::mm", .track = 1, .ts = 10, .dur = 30},
+        {.cat = "cpu_op", .name = "aten::early", .track = 2, .ts = 20, .dur = 30},
+        {.cat = "cpu_op", .name = "aten::late", .track = 2, .ts = 70, .dur = 130});
+    check_rows(trace, "", "graph", "path_weight,region", "160,200");
+    check_rows(trace, "", "summary", "bound_by,duration,percent", "cpu_bound,160,100");
+    kino__trace_free(trace);
+}
+
 TEST(each_trace_has_its_own_path)
 {
     kino__trace *traces[3] = {
@@ -239,7 +399,7 @@ TEST(each_trace_has_its_own_path)
         FIXTURE({.cat = "kernel", .name = "alone", .track = 7, .ts = 0, .dur = 9}),
     };
     kino_result *result = analysis_result("critical-path", "", traces, 3);
-    CHECK_STR(analysis_rows(result, "graph", "events,path_weight"), "5,150;1,7;0,0");
+    CHECK_STR(analysis_rows(result, "graph", "events,path_weight"), "5,150;1,7;0,-");
     CHECK(strstr(analysis_notes(result), "no profiler step") != NULL);
     kino_result_free(result);
     for (int i = 0; i < 3; i++)
@@ -265,9 +425,10 @@ TEST(work_of_amd_has_launches_and_stream_0)
                                   .dur = 50,
                                   .bind = 4,
                                   .args = "{\"stream\": 0}"});
-    for (int compat = 0; compat < 2; compat++)
-        check_rows(trace, compat ? "compat=hta-ns" : "", "summary", "bound_by,duration",
-                   ",0;cpu_bound,1;gpu_compute_bound,50;gpu_kernel_launch_overhead,10");
+    check_rows(trace, "", "summary", "bound_by,duration",
+               "cpu_bound,1;gpu_compute_bound,50;gpu_kernel_launch_overhead,10");
+    check_rows(trace, "compat=hta-ns", "summary", "bound_by,duration", /* with edges without time */
+               ",0;cpu_bound,1;gpu_compute_bound,50;gpu_kernel_launch_overhead,10");
     kino__trace_free(trace);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/device_work.h"
+#include "base/keyed_sort.h"
 #include "unit/analysis_rows.h"
 #include "unit/fixture.h"
 #include "unit/test.h"
@@ -81,21 +82,23 @@ TEST(a_trace_without_device_work_has_no_device_time)
     kino__trace *trace = FIXTURE({.cat = "cpu_op", .name = "aten::mm", .ts = 0, .dur = 5});
     check_rows(trace, "temporal-breakdown", "", "temporal_breakdown", NULL, "");
     check_notes(trace, "temporal-breakdown", "",
-                "temporal breakdown not available: no device activity");
+                "temporal breakdown not available: no device work was recorded");
     check_rows(trace, "idle-time", "stats=yes", "idle", NULL, "");
-    check_notes(trace, "idle-time", "compat=hta", "idle time not available: no device activity");
-    check_rows(trace, "comm-overlap", "", "comm_comp_overlap", NULL, "-,-,0,0");
-    check_notes(trace, "comm-overlap", "", "overlap not available: no communication kernels");
+    check_notes(trace, "idle-time", "compat=hta",
+                "idle time not available: no device work was recorded");
+    check_rows(trace, "comm-overlap", "", "comm_comp_overlap", NULL, "");
+    check_notes(trace, "comm-overlap", "", "overlap not available: no communication");
     check_rows(trace, "kernel-breakdown", "", "kernel_type", NULL, "");
     check_notes(trace, "kernel-breakdown", "",
-                "kernel breakdown not available: no device activity");
+                "kernel breakdown not available: no device work was recorded");
     check_rows(trace, "kernel-types", "", "kernel_types", NULL, "");
     check_notes(trace, "annotated-kernels", "",
                 "annotations of kernels not available: none on the devices");
     check_notes(trace, "annotation-breakdown", "",
                 "annotations not available: the trace has none on the devices (use_gpu no: those "
                 "on the host)");
-    check_notes(trace, "steps", "", "steps not available: no annotations ProfilerStep#N");
+    check_notes(trace, "steps", "",
+                "steps not available: no annotations ProfilerStep#N, and no iterations");
     kino__trace_free(trace);
 }
 
@@ -123,7 +126,7 @@ TEST(ranks_without_a_device_are_named)
     kino_result *result = analysis_result("temporal-breakdown", "", traces, 2);
     CHECK_STR(analysis_rows(result, "temporal_breakdown", "rank,kernel_time"), "0,80000");
     CHECK_STR(analysis_notes(result),
-              "temporal breakdown not available for rank 1: no device activity");
+              "temporal breakdown not available for rank 1: no device work was recorded");
     kino_result_free(result);
     kino__trace_free(traces[0]);
     kino__trace_free(traces[1]);
@@ -573,23 +576,69 @@ static kino__trace *two_steps(void)
 TEST(steps_have_the_device_time_of_what_was_launched_in_them)
 {
     kino__trace *trace = two_steps();
-    check_rows(trace, "steps", "include_last_step=yes", "steps", NULL,
-               "-,3,0,100,20,130;-,4,100,100,160,170");
-    check_rows(trace, "steps", "", "steps", NULL, "-,3,0,100,20,130");
-    check_notes(trace, "steps", "", "without the last step, as in HTA: include_last_step keeps it");
-    check_notes(trace, "steps", "include_last_step=yes", "");
+    check_rows(trace, "steps", "", "steps", NULL, "-,3,0,100,20,130;-,4,100,100,160,170");
+    check_rows(trace, "steps", "include_last_step=no", "steps", NULL, "-,3,0,100,20,130");
+    check_notes(trace, "steps", "include_last_step=no",
+                "without the last step: include_last_step=yes counts it");
+    check_notes(trace, "steps", "", "");
     kino__trace_free(trace);
 }
 
-TEST(the_last_step_counts_only_when_asked_for)
+TEST(the_last_step_counts_but_in_reference_modes)
 {
+    static const char *const without[] = {"include_last_step=no", "compat=hta-ns"};
+    static const char *const with[] = {"", "compat=hta-ns include_last_step=yes"};
     kino__trace *trace = two_steps();
-    check_rows(trace, "temporal-breakdown", "", "temporal_breakdown", "kernel_time", "110");
-    check_rows(trace, "temporal-breakdown", "include_last_step=yes", "temporal_breakdown",
-               "kernel_time", "150");
-    check_rows(trace, "kernel-breakdown", "", "kernel", "name,count", "gemm,2");
-    check_rows(trace, "kernel-breakdown", "include_last_step=yes", "kernel", "name,count",
-               "gemm,2;relu,1");
+    for (size_t i = 0; i < 2; i++) {
+        check_rows(trace, "temporal-breakdown", without[i], "temporal_breakdown", "kernel_time",
+                   "110");
+        check_rows(trace, "kernel-breakdown", without[i], "kernel", "name,count", "gemm,2");
+        check_rows(trace, "temporal-breakdown", with[i], "temporal_breakdown", "kernel_time",
+                   "150");
+        check_rows(trace, "kernel-breakdown", with[i], "kernel", "name,count", "gemm,2;relu,1");
+    }
+    kino__trace_free(trace);
+}
+
+TEST(device_work_without_a_launch_counts_in_traces_with_steps)
+{
+    /* The first has a correlation that no call of the trace has, the second none; the third is of
+     * the last step by its time. */
+    kino__trace *trace = FIXTURE(
+        STEP("ProfilerStep#3", .ts = 0, .dur = 100), STEP("ProfilerStep#4", .ts = 100, .dur = 100),
+        LAUNCH_CALL(.ts = 10, .dur = 5, .bind = 1),
+        KERNEL("gemm", 7, .ts = 20, .dur = 10, .bind = 1),
+        KERNEL("lost", 7, .ts = 40, .dur = 10, .bind = 9), KERNEL("bare", 7, .ts = 60, .dur = 20),
+        KERNEL("late", 7, .ts = 150, .dur = 10));
+    check_rows(trace, "kernel-breakdown", "", "kernel", "name,count",
+               "bare,1;gemm,1;late,1;lost,1");
+    check_rows(trace, "kernel-breakdown", "include_last_step=no", "kernel", "name,count",
+               "bare,1;gemm,1;lost,1");
+    /* HTA drops the one whose call is not there, and takes one without correlation for a row of
+     * the host. */
+    check_rows(trace, "kernel-breakdown", "compat=hta-ns", "kernel", "name,count", "bare,1;gemm,1");
+    check_rows(trace, "temporal-breakdown", "", "temporal_breakdown", "kernel_time,compute_time",
+               "140,50");
+    check_rows(trace, "steps", "", "steps", NULL, "-,3,0,100,20,80;-,4,100,100,150,160");
+    kino__trace_free(trace);
+}
+
+TEST(overview_and_steps_have_the_same_steps)
+{
+    /* A launch across the edge of a step belongs to the step that it starts in; the second step
+     * launched much less than the first, and counts. */
+    kino__trace *trace = FIXTURE(
+        STEP("ProfilerStep#3", .ts = 0, .dur = 100), STEP("ProfilerStep#4", .ts = 100, .dur = 100),
+        LAUNCH_CALL(.ts = 10, .dur = 5, .bind = 1), LAUNCH_CALL(.ts = 20, .dur = 5, .bind = 2),
+        LAUNCH_CALL(.ts = 95, .dur = 20, .bind = 3), LAUNCH_CALL(.ts = 130, .dur = 5, .bind = 4),
+        KERNEL("a", 7, .ts = 20, .dur = 10, .bind = 1),
+        KERNEL("b", 7, .ts = 30, .dur = 10, .bind = 2),
+        KERNEL("c", 7, .ts = 120, .dur = 30, .bind = 3),
+        KERNEL("d", 7, .ts = 190, .dur = 30, .bind = 4));
+    check_rows(trace, "steps", "", "steps", NULL, "-,3,0,100,20,150;-,4,100,100,190,220");
+    check_rows(trace, "overview", "", "step_breakdown",
+               "step,start,total,host_start,host_dur,device_start,device_dur",
+               "3,0,150,0,100,20,130;4,150,70,100,100,190,30");
     kino__trace_free(trace);
 }
 

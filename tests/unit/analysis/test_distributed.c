@@ -89,16 +89,37 @@ static kino__trace *worker(int64_t dur)
 
 TEST(distributed_transfer_is_the_shortest)
 {
-    /* Latency: 4 of the host and the kernel, 50 and 20; transfer: 4 and 20, at the end. */
+    /* The call on the host is not communication: latency is the kernel's, 50 and 20. */
     kino__trace *traces[] = {worker(50), worker(20)};
     kino_result *result = analyze(traces, 2, NULL);
-    CHECK_EQ(rows_of(result, T_COMMUNICATION, 2), "0 all 24 30; 1 all 24 0; 0 7 24 30; 1 7 24 0");
-    CHECK_EQ(rows_of(result, T_OPS, 2), "0 nccl:all_reduce 1 200 200 54 54 24 24; "
-                                        "1 nccl:all_reduce 1 200 200 24 24 24 24");
+    CHECK_EQ(rows_of(result, T_COMMUNICATION, 2), "0 all 20 30; 1 all 20 0; 0 7 20 30; 1 7 20 0");
+    CHECK_EQ(rows_of(result, T_OPS, 2), "0 nccl:all_reduce 1 200 200 50 50 20 20; "
+                                        "1 nccl:all_reduce 1 200 200 20 20 20 20");
     /* No kernels but those of communication: computation is the host's, none here. */
     CHECK_EQ(rows_of(result, T_COMPUTATION, 2),
-             "0 all 0 0 54 46; 1 all 0 0 24 76; 0 7 0 0 54 46; 1 7 0 0 24 76");
-    CHECK_EQ(result->notes.count, 0);
+             "0 all 0 0 50 50; 1 all 0 0 20 80; 0 7 0 0 50 50; 1 7 0 0 20 80");
+    CHECK_EQ(result->notes.count, 1);
+    CHECK(has_note(result, "rank 1 is the slowest")); /* 30 of a step of 100 later */
+    kino_result_free(result);
+}
+
+/* The same with a step without calls, and a kernel of 6 that was launched before the recording. */
+static kino__trace *worker_of_two_steps(int64_t dur)
+{
+    return FIXTURE(STEP("7", .ts = 0, .dur = 100),
+                   CALL("nccl:all_reduce", .ts = 10, .dur = 4, .external = 5),
+                   LAUNCH_CALL(.ts = 11, .dur = 1, .bind = 3, .external = 4),
+                   COMM_KERNEL(.ts = 3, .dur = 6, .args = GROUP),
+                   COMM_KERNEL(.ts = 80 - dur, .dur = dur, .bind = 3, .external = 4, .args = GROUP),
+                   STEP("8", .ts = 100, .dur = 100));
+}
+
+TEST(distributed_average_is_of_all_steps_and_of_nothing_else)
+{
+    kino__trace *traces[] = {worker_of_two_steps(50), worker_of_two_steps(20)};
+    kino_result *result = analyze(traces, 2, NULL);
+    CHECK_EQ(rows_of(result, T_COMMUNICATION, 2),
+             "0 all 10 15; 1 all 10 0; 0 7 20 30; 1 7 20 0; 0 - 6 0; 1 - 6 0");
     kino_result_free(result);
 }
 
@@ -129,6 +150,39 @@ TEST(distributed_missing_call_spoils_its_step_only)
     kino_result_free(result);
 }
 
+/* Two steps with a call and a kernel each; the kernels start `lag` after their launches, and the
+ * last step has one kernel more or not. */
+static kino__trace *lagging(int64_t lag, bool is_short)
+{
+    fixture_event events[] = {
+        STEP("1", .ts = 0, .dur = 100),
+        STEP("2", .ts = 100, .dur = 100),
+        CALL("nccl:all_reduce", .ts = 10, .dur = 4, .external = 5),
+        LAUNCH_CALL(.ts = 11, .dur = 1, .bind = 3, .external = 4),
+        COMM_KERNEL(.ts = 11 + lag, .dur = 30, .bind = 3, .external = 4, .args = GROUP),
+        CALL("nccl:all_reduce", .ts = 110, .dur = 4, .external = 6),
+        LAUNCH_CALL(.ts = 111, .dur = 1, .bind = 4, .external = 7),
+        COMM_KERNEL(.ts = 111 + lag, .dur = 20, .bind = 4, .external = 7, .args = GROUP),
+        LAUNCH_CALL(.ts = 20, .dur = 1, .bind = 8),
+        {.cat = "kernel", .name = "gemm", .track = 8, .ts = 21 + lag, .dur = 5, .bind = 8},
+        LAUNCH_CALL(.ts = 120, .dur = 1, .bind = 9),
+        {.cat = "kernel", .name = "gemm", .track = 8, .ts = 121 + lag, .dur = 5, .bind = 9},
+    };
+    return fixture_new(events, sizeof events / sizeof *events - (is_short ? 2 : 0));
+}
+
+TEST(distributed_calls_have_their_partners_whatever_the_lag_and_the_last_step)
+{
+    /* The second device ends step 1 at 136, after the call of step 2 on the host; its recording
+     * ends before the last kernel. */
+    kino__trace *traces[] = {lagging(1, false), lagging(95, true)};
+    kino_result *result = analyze(traces, 2, NULL);
+    CHECK(!has_note(result, "no partner"));
+    CHECK_EQ(rows_of(result, T_COMMUNICATION, 2),
+             "0 all 25 0; 1 all 25 0; 0 1 30 0; 1 1 30 0; 0 2 20 0; 1 2 20 0");
+    kino_result_free(result);
+}
+
 TEST(distributed_plugin_gives_up_when_calls_differ)
 {
     kino__trace *traces[] = {FIXTURE(CALL("gloo:all_reduce", .ts = 10, .dur = 30)),
@@ -153,7 +207,7 @@ TEST(distributed_of_one_worker)
 {
     kino__trace *traces[] = {worker(50)};
     kino_result *result = analyze(traces, 1, NULL);
-    CHECK_EQ(rows_of(result, T_COMMUNICATION, 2), "0 all 54 -; 0 7 54 -");
+    CHECK_EQ(rows_of(result, T_COMMUNICATION, 2), "0 all 50 -; 0 7 50 -");
     CHECK(has_note(result, "one worker only"));
     kino_result_free(result);
     kino__trace *again[] = {

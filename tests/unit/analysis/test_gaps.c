@@ -176,12 +176,12 @@ TEST(gaps_need_device_work)
     kino__trace *trace =
         FIXTURE({.cat = "cpu_op", .name = "aten::mm", .track = 1, .ts = 0, .dur = 100});
     kino_result *result = analysis_result("gaps", "", &trace, 1);
-    CHECK_STR(analysis_notes(result), "gaps not available: no device activity");
+    CHECK_STR(analysis_notes(result), "gaps not available: no device work was recorded");
     kino_result_free(result);
     kino__trace_free(trace);
     trace = fixture_new(NULL, 0);
     result = analysis_result("gaps", "", &trace, 1);
-    CHECK_STR(analysis_notes(result), "gaps not available: no device activity");
+    CHECK_STR(analysis_notes(result), "gaps not available: no device work was recorded");
     kino_result_free(result);
     kino__trace_free(trace);
 }

@@ -144,7 +144,7 @@ TEST(kernels_differ_by_each_property_alone)
 }
 
 /* Steps on two threads; a kernel that nothing launched, and one whose operator crosses its parent's
- * end and so has no place in the tree. */
+ * end and so has no place in the plugin's tree. */
 static kino__trace *with_lost_kernels(void)
 {
     return FIXTURE(OP(.name = "ProfilerStep#1", .ts = 0, .dur = 50),
@@ -158,7 +158,7 @@ static kino__trace *with_lost_kernels(void)
 TEST(kernels_by_operator_are_there_exactly_once_but_not_for_the_plugin)
 {
     EXPECT(with_lost_kernels(), "group=name-op", "name,operator,op_is_tensor_cores_eligible,calls",
-           "stale,-,-,1;lost,-,-,1");
+           "stale,-,-,1;lost,crosses,0,1");
     EXPECT(with_lost_kernels(), "group=name-op compat=tensorboard",
            "name,operator,op_is_tensor_cores_eligible,calls,total_duration",
            "stale,CallTreeRoot,0,2,18");

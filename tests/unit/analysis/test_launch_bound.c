@@ -94,7 +94,7 @@ TEST(launch_bound_operators_of_several_ranks_and_without_a_device)
     CHECK_STR(analysis_rows(result, "launch_bound", "rank,op"),
               "0,aten::add;0,aten::relu;0,aten::mm;2,aten::add;2,aten::relu;2,aten::mm");
     CHECK_STR(analysis_notes(result),
-              "launch-bound operators not available for rank 1: no device activity");
+              "launch-bound operators not available for rank 1: no device work was recorded");
     kino_result_free(result);
     for (int i = 0; i < 3; i++)
         kino__trace_free(traces[i]);

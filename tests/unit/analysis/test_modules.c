@@ -111,13 +111,13 @@ TEST(modules_without_numbers_go_by_name)
         "", COLUMNS, "0,-,0,A,-,2,0,11");
 }
 
-TEST(modules_that_cross_the_end_of_their_caller_are_left_out)
+TEST(modules_that_cross_the_end_of_their_caller_count_below_it)
 {
-    /* C crosses the end of A; what is in C counts below A */
+    /* C crosses the end of A, in which it starts */
     EXPECT(FIXTURE(MODULE(1, 0, 1, .name = "nn.Module: A", .ts = 0, .dur = 100),
                    MODULE(2, 1, 2, .name = "nn.Module: C", .ts = 50, .dur = 100),
                    MODULE(3, 2, 3, .name = "nn.Module: D", .ts = 60, .dur = 10)),
-           "", COLUMNS, "0,-,0,A,1,1,0,100;1,0,1,D,3,1,0,10");
+           "", COLUMNS, "0,-,0,A,1,1,0,100;1,0,1,C,2,1,0,100;2,1,2,D,3,1,0,10");
 }
 
 TEST(modules_of_each_rank_have_trees_of_their_own)

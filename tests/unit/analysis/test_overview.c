@@ -82,7 +82,8 @@ TEST(overview_of_the_example_in_its_page)
     CHECK_STR(table_text(result, SUMMARY),
               "-,Average Step Time,120000,100;-,Kernel,100000,83.33;-,Memcpy,0,0;-,Memset,0,0;"
               "-,Runtime,5000,4.167;-,DataLoader,0,0;-,CPU Exec,5000,4.167;-,Other,10000,8.333");
-    CHECK_STR(table_text(result, STEPS), "-,1,0,120000,100000,0,0,-,5000,0,5000,10000");
+    CHECK_STR(table_text(result, STEPS),
+              "-,1,0,120000,100000,0,0,-,5000,0,5000,10000,0,100000,20000,100000");
     /* 120 us in buckets of 10 us; the twelfth is the last, the thirteenth row closes the series */
     CHECK_STR(table_text(result, SERIES),
               "-,2,0,0;-,2,10000,0;-,2,20000,100;-,2,30000,100;-,2,40000,100;-,2,50000,100;"
@@ -104,7 +105,7 @@ TEST(overview_shows_what_a_cpu_trace_has)
     CHECK_STR(table_text(result, GPUS), "");
     CHECK_STR(table_text(result, SUMMARY),
               "-,Average Step Time,80,100;-,DataLoader,10,12.5;-,CPU Exec,50,62.5;-,Other,20,25");
-    CHECK_STR(table_text(result, STEPS), "-,0,0,80,-,-,-,-,-,10,50,20");
+    CHECK_STR(table_text(result, STEPS), "-,0,0,80,-,-,-,-,-,10,50,20,0,80,-,-");
     CHECK_STR(table_text(result, SERIES), "");
     end(result, &run);
 }
@@ -130,8 +131,9 @@ TEST(overview_has_rows_for_each_rank)
     traces[1]->rank = 1;
     kino_result *result = run_analysis(&kino__analysis_overview, traces, 2, NULL, &run);
     CHECK_STR(table_text(result, CONFIGURATION), "0,-,-,2,GPU,1,1,0;1,-,-,2,GPU,1,1,0");
-    CHECK_STR(table_text(result, STEPS), "0,1,0,120000,100000,0,0,-,5000,0,5000,10000;"
-                                         "1,1,0,120000,100000,0,0,-,5000,0,5000,10000");
+    CHECK_STR(table_text(result, STEPS),
+              "0,1,0,120000,100000,0,0,-,5000,0,5000,10000,0,100000,20000,100000;"
+              "1,1,0,120000,100000,0,0,-,5000,0,5000,10000,0,100000,20000,100000");
     end(result, &run);
 }
 
@@ -187,7 +189,7 @@ TEST(tensor_cores_without_kernels_are_not_available)
     kino_result *result = run_analysis(&kino__analysis_tensor_cores, &trace, 1, NULL, &run);
     CHECK_STR(table_text(result, 0), "");
     CHECK_STR(table_text(result, 1), "");
-    CHECK_STR(table_text(result, 2), "-,aten::mm,1,1,0,0,-,0,0,-"); /* eligible all the same */
+    CHECK_STR(table_text(result, 2), "-,aten::mm,1,1,-,-,-,-,-,-"); /* eligible all the same */
     REQUIRE_EQ(result->notes.count, 1);
     CHECK_STR(result->notes.items[0], "tensor cores not available: the trace has no kernels");
     end(result, &run);

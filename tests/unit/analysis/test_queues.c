@@ -107,8 +107,38 @@ TEST(a_graph_launch_puts_all_its_kernels_in_the_queue)
     check_rows(trace, "queue-length", "series=yes", "queue_length_series", "ts,queue_length",
                "10,1;10,2;20,1;30,0");
     check_rows(trace, "launch-stats", "", "launch_stats", "correlation,launch_delay", "4,5;4,15");
+    /* in no operator: both are left out, and counted */
+    kino_result *result = analysis_result("op-kernels", "", &trace, 1);
+    CHECK(strstr(analysis_notes(result), "2 kernels were launched outside of ATen") != NULL);
+    kino_result_free(result);
     /* HTA does not know graphs */
     check_rows(trace, "queue-length", "compat=hta-ns", "queue_length_summary", NULL, "");
+    kino__trace_free(trace);
+}
+
+TEST(an_operator_has_all_kernels_of_its_graph)
+{
+    kino__trace *trace =
+        FIXTURE({.cat = "cpu_op", .name = "aten::mm", .track = 1, .ts = 0, .dur = 50},
+                {.cat = "cuda_runtime",
+                 .name = "cudaGraphLaunch",
+                 .track = 1,
+                 .ts = 10,
+                 .dur = 5,
+                 .bind = 4},
+                {.cat = "kernel", .name = "a", .track = 7, .ts = 20, .dur = 5, .bind = 4},
+                {.cat = "kernel", .name = "b", .track = 7, .ts = 30, .dur = 5, .bind = 4},
+                {.cat = "kernel", .name = "c", .track = 7, .ts = 40, .dur = 5, .bind = 9});
+    check_rows(trace, "op-kernels", "", "op_kernels",
+               "aten_op_name,kernel_sequence,occurrence_count,avg_runtime_delay",
+               "aten::mm,a -> b,1,10");
+    static const char *const names[] = {"op-kernels", "queue-length", "queue-blocked",
+                                        "launch-stats"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        kino_result *result = analysis_result(names[i], "", &trace, 1);
+        CHECK(strstr(analysis_notes(result), "1 pieces of device work have no launch") != NULL);
+        kino_result_free(result);
+    }
     kino__trace_free(trace);
 }
 
@@ -254,8 +284,14 @@ TEST(traces_without_device_work_say_so)
         CHECK(strstr(analysis_notes(result), "not available") != NULL);
         kino_result_free(result);
     }
-    check_rows(trace, "op-kernels", "", "op_kernels", NULL, "");
-    check_rows(trace, "launch-stats", "", "launch_summary", "count,max_launch_delay", "0,-");
+    static const char *const others[] = {"op-kernels", "launch-stats", "kernel-sequences"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        kino_result *result = analysis_result(others[i], "", &trace, 1);
+        CHECK(strstr(analysis_notes(result), "not available: no device work was recorded") != NULL);
+        for (size_t t = 0; t < result->tables.count; t++)
+            CHECK_EQ(kino__table_row_count(result->tables.items[t]), 0);
+        kino_result_free(result);
+    }
     kino__trace_free(trace);
 }
 

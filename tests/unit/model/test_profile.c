@@ -57,8 +57,9 @@ static void add_node(const kino__profile *p, uint32_t index)
         name = (kino_str){name.data + strlen("nn.Module: "), name.size - strlen("nn.Module: ")};
     kino__buffer_add(&text, name);
     kino__buffer_add(&text, kino__str_from(n->class == KINO__NODE_BACKWARD ? "'" : ""));
-    if (n->device_total)
-        kino__buffer_printf(&text, ":%" PRId64, n->device_total);
+    int64_t device = kino__node_sums_of(p, n).device_total;
+    if (device)
+        kino__buffer_printf(&text, ":%" PRId64, device);
 }
 
 /* "root(a:5(b:5) c) root(...)": names with their device time, children in brackets; a mark ' is the
@@ -128,15 +129,14 @@ static void check_steps(kino__trace *trace, const char *by_default, const char *
 
 /* -- trees -- */
 
-TEST(profile_nests_by_time_longer_first_and_drops_what_crosses)
+TEST(profile_nests_by_time_longer_first_and_puts_what_crosses_beside)
 {
-    const char *want = "root(a(b c) d(e) f)";
     check_trees(FIXTURE(OP("a", 0, 100), OP("b", 0, 40), OP("c", 40, 60),
                         OP("crosses", 90, 20), /* behind a's end */
                         OP("d", 100, 50),      /* starts where a ends: beside it */
                         OP("e", 100, 50),      /* the same interval: below the first */
                         OP("f", 150, 0)),
-                want, want);
+                "root(a(b c) crosses d(e) f)", "root(a(b c) d(e) f)");
 }
 
 TEST(profile_folds_an_operator_around_nothing_but_itself)
@@ -268,23 +268,51 @@ TEST(profile_gives_a_moment_to_the_first_role_that_is_at_work)
      *  [cpu ------------------------------------------------------------------- ]        other
      *           kernel--------                                                           10-30
      *                   copy---------                                                    30-40
-     *                          set----------                                             40-50
-     *                                 nccl -----------                                   50-60
+     *                          set----------                                             (40-50)
+     *                                 gloo -----------                                   40-60
      *                                         call -----------                           60-70
-     *                                                 loader ----------                  70-80 */
-    const char *want = "0 [0, 100) K20 copy10 set10 comm10 R10 load10 C20 O10";
+     *                                                 loader ----------                  70-80
+     * The plugin lets copies and sets come before communication: (40-50) is the set's, there. */
     check_steps(
         FIXTURE(OP("cpu", 0, 90), OP("late", 100, 0), KERNEL(0, 10, 20),
                 {.cat = "gpu_memcpy", .name = "c", .track = 7, .ts = 20, .dur = 20},
                 {.cat = "gpu_memset", .name = "s", .track = 7, .ts = 30, .dur = 20},
-                OP("nccl:all_reduce", 40, 20, .external = 3),
+                OP("gloo:all_reduce", 40, 20, .external = 3),
                 {.cat = "cuda_runtime", .name = "cudaSync", .track = 3, .ts = 50, .dur = 20},
                 {.cat = "cpu_op",
                  .name = "enumerate(DataLoader)#X.__next__",
                  .track = 4,
                  .ts = 60,
                  .dur = 20}),
-        want, want);
+        "0 [0, 100) K20 copy10 comm20 R10 load10 C20 O10",
+        "0 [0, 100) K20 copy10 set10 comm10 R10 load10 C20 O10");
+}
+
+TEST(profile_counts_operators_beside_a_collective_of_their_thread)
+{
+    /*  0      20      40     50     70     80     100
+     *  A --------------                                   waits in the collective from 20 on
+     *         gloo --------------------------             asynchronous
+     *                        B -----                      runs beside it
+     * The plugin takes communication first. */
+    check_steps(FIXTURE(OP("A", 0, 40), OP("gloo:all_reduce", 20, 60, .external = 3),
+                        OP("B", 50, 20), OP("late", 100, 0)),
+                "0 [0, 100) comm40 C40 O20", "0 [0, 100) comm60 C20 O20");
+}
+
+TEST(profile_counts_a_loader_that_only_python_functions_show)
+{
+    fixture_event frame = {.cat = "python_function",
+                           .name = "torch/utils/data/dataloader.py(701): __next__",
+                           .track = 1,
+                           .ts = 10,
+                           .dur = 50};
+    fixture_event other = frame;
+    other.name = "train.py(3): __next__";
+    check_steps(FIXTURE(OP("A", 0, 10), frame, OP("late", 100, 0)), "0 [0, 100) load50 C10 O40",
+                "0 [0, 100) C10 O90");
+    check_steps(FIXTURE(OP("A", 0, 10), other, OP("late", 100, 0)), "0 [0, 100) C10 O90",
+                "0 [0, 100) C10 O90");
 }
 
 TEST(profile_extends_steps_to_the_end_of_their_device_work)
@@ -313,12 +341,14 @@ static kino__trace *tail_new(uint32_t count)
     return fixture_new(events, n);
 }
 
-TEST(profile_drops_a_last_step_with_less_than_80_percent_of_the_work)
+TEST(profile_keeps_a_last_step_that_the_plugin_drops_below_80_percent_of_the_work)
 {
-    check_steps(tail_new(3), "1 [0, 100) K5 R2 O93", "1 [0, 100) K5 R2 O93");
+    check_steps(tail_new(3), "1 [0, 100) K5 R2 O93; 2 [100, 200) K3 R2 O95",
+                "1 [0, 100) K5 R2 O93");
     kino__trace *trace =
         FIXTURE(STEP(1, 0, 100), STEP(2, 100, 100), CALL(1, 5, 2), KERNEL(1, 10, 1));
-    check_steps(trace, "1 [0, 100) K1 R2 O97", "1 [0, 100) K1 R2 O97"); /* launched nothing */
+    check_steps(trace, "1 [0, 100) K1 R2 O97; 2 [100, 200) O100",
+                "1 [0, 100) K1 R2 O97"); /* launched nothing */
     /* Exactly 80 % stays. */
     fixture_event all[16] = {STEP(1, 0, 100), STEP(2, 100, 100), CALL(1, 5, 2), CALL(2, 105, 2)};
     for (uint32_t i = 0; i < 9; i++)
@@ -372,9 +402,10 @@ TEST(profile_puts_a_backward_pass_into_what_it_overlaps)
 
 TEST(profile_measures_devices_within_the_steps)
 {
-    /* Window [0, 100). Busy: [10, 40) and [90, 100) of [90, 120): 40. Blocks: 0.5 in [10, 20), 1.1
-     * cut to 1 in [20, 30), 0.6 in [30, 40), 0.25 in [90, 100): (5 + 10 + 6 + 2.5) / 100.
-     * Occupancy: (20 * 40 + 20 * 80 + 10 * 10) / 50. */
+    /* Window [0, 120), the step with its device work, though nothing says who launched it. Busy:
+     * [10, 40) and [90, 120): 60. Blocks: 0.5 in [10, 20), 1.1 cut to 1 in [20, 30), 0.6 in
+     * [30, 40), 0.25 in [90, 120): (5 + 10 + 6 + 7.5) / 120. Occupancy:
+     * (20 * 40 + 20 * 80 + 30 * 10) / 70. */
     kino__trace *trace = FIXTURE(
         STEP(1, 0, 100),
         {.cat = "kernel",
@@ -400,9 +431,9 @@ TEST(profile_measures_devices_within_the_steps)
     REQUIRE_EQ(p->metrics.count, 1);
     const kino__device_metrics *m = &p->metrics.items[0];
     CHECK_EQ(m->device, 3);
-    CHECK_EQ(m->utilization, 0.4);
-    CHECK(fabs(m->sm_efficiency - 0.235) < 1e-12);
-    CHECK(fabs(m->occupancy_percent - 50.0) < 1e-12);
+    CHECK_EQ(m->utilization, 0.5);
+    CHECK(fabs(m->sm_efficiency - 28.5 / 120) < 1e-12);
+    CHECK(fabs(m->occupancy_percent - 2700.0 / 70) < 1e-12);
     kino__sm_pieces pieces = {0};
     REQUIRE(kino__profile_sm_pieces(p, 3, &pieces));
     REQUIRE_EQ(pieces.count, 4);

@@ -100,8 +100,6 @@ static kino__report_numbers nothing_known(void)
     return (kino__report_numbers){.trace_count = 1,
                                   .events_used = 10,
                                   .step_time = KINO_NO_INT,
-                                  .busiest_rank = KINO_NO_INT,
-                                  .wait_time = KINO_NO_INT,
                                   .advice_gain = NAN,
                                   .losses = KINO_NO_INT};
 }
@@ -124,7 +122,7 @@ static const char *said(const kino__report_numbers *numbers)
 TEST(the_step_is_told_by_its_parts_largest_first)
 {
     kino__report_numbers n = nothing_known();
-    n.has_device = n.has_step_events = true;
+    n.has_device = n.has_work = n.has_step_events = true;
     n.step_time = 1000000;
     n.part[KINO__ROLE_KERNEL] = 500000;
     n.part[KINO__ROLE_LOADER] = 100000;
@@ -145,13 +143,14 @@ TEST(without_a_device_the_operators_are_told)
     n.part[KINO__ROLE_OTHER] = 100;
     n.op = KINO__STR("aten::mm");
     n.op_percent = 40;
-    CHECK_STR(said(&n), "A step takes 1 µs: operators on the CPU take 90.0 % of it and in 10.0 % "
-                        "nothing that was recorded runs. The largest operator, aten::mm, takes "
-                        "40.0 % of the operators' own time.");
-    n.has_device = true; /* then kernels are told, and there is none */
+    CHECK_STR(said(&n),
+              "A step takes 1 µs: operators on the CPU take 90.0 % of it and in 10.0 % "
+              "no operator and no device work runs. The largest operator, aten::mm, takes "
+              "40.0 % of the operators' own time.");
+    n.has_device = n.has_work = true; /* then kernels are told, and there is none */
     n.part[KINO__ROLE_CPU] = 0;
     n.part[KINO__ROLE_OTHER] = 1000;
-    CHECK_STR(said(&n), "A step takes 1 µs: in 100.0 % nothing that was recorded runs.");
+    CHECK_STR(said(&n), "A step takes 1 µs: in 100.0 % no operator and no device work runs.");
 }
 
 TEST(what_is_missing_is_not_told)
@@ -165,31 +164,41 @@ TEST(what_is_missing_is_not_told)
     CHECK_STR(said(&n), "There are no operators, kernels or calls in it: nothing to report.");
 }
 
-TEST(ranks_are_told_apart_from_three_percent_on)
+TEST(calls_into_a_driver_do_not_show_that_the_device_was_idle)
 {
     kino__report_numbers n = nothing_known();
-    n.has_step_events = n.has_device = true;
+    n.has_device = n.has_step_events = true; /* but nothing that ran on it */
+    n.step_time = 1000;
+    n.part[KINO__ROLE_RUNTIME] = 700;
+    n.part[KINO__ROLE_CPU] = 300;
+    CHECK_STR(said(&n), "A step takes 1 µs: operators on the CPU take 30.0 % of it and 70.0 % is "
+                        "calls into the device's driver.");
+}
+
+TEST(only_ranks_that_keep_the_others_waiting_are_named)
+{
+    kino__report_numbers n = nothing_known();
+    n.has_step_events = n.has_device = n.has_work = true;
     n.trace_count = 4;
     n.step_time = 1000;
     n.part[KINO__ROLE_KERNEL] = 1000;
-    n.busiest_rank = 2;
-    n.median_busy = 100000;
-    n.busiest_time = 102000;
-    CHECK_STR(said(&n), "A step takes 1 µs: the device computes for 100.0 % of it. The 4 ranks "
-                        "compute equally long, within 2.0 %.");
-    n.busiest_time = 103000;
-    CHECK_STR(said(&n), "A step takes 1 µs: the device computes for 100.0 % of it. Rank 2 computes "
-                        "longest, 103 µs a step or 1.03 times the median.");
-    n.wait_time = 5000;
-    CHECK_STR(said(&n), "A step takes 1 µs: the device computes for 100.0 % of it. Rank 2 computes "
-                        "longest, 103 µs a step or 1.03 times the median; the others wait 5 µs a "
-                        "step in collectives.");
+    CHECK_STR(said(&n), "A step takes 1 µs (mean of 4 ranks): the device computes for 100.0 % of "
+                        "it.");
+    n.slow_title = n.advice = KINO__STR("rank 2 is the slowest");
+    n.slow_seen = KINO__STR("its kernels take 3 µs more per step than the median rank's");
+    n.advice_is_slow = true;
+    n.advice_gain = 7;
+    n.advice_whose = KINO__STR("rank 2's step");
+    CHECK_STR(said(&n), "A step takes 1 µs (mean of 4 ranks): the device computes for 100.0 % of "
+                        "it. Rank 2 is the slowest: its kernels take 3 µs more per step than the "
+                        "median rank's. First to look at: why rank 2 is the slowest (could save up "
+                        "to 7.0 % of rank 2's step).");
 }
 
 TEST(memory_advice_and_trust_are_told)
 {
     kino__report_numbers n = nothing_known();
-    n.has_step_events = n.has_device = true;
+    n.has_step_events = n.has_device = n.has_work = true;
     n.step_time = 1000;
     n.part[KINO__ROLE_KERNEL] = 1000;
     n.slowest_step = KINO__STR("7");
@@ -204,11 +213,11 @@ TEST(memory_advice_and_trust_are_told)
     n.warnings = 2;
     CHECK_STR(said(&n), "A step takes 1 µs: the device computes for 100.0 % of it. Step 7 stands "
                         "out with 3 µs, 3.0 times the median. Memory peaks at 8 GB on GPU0, 50.0 % "
-                        "of its 16 GB. First to look at: use fewer words, worth up to 12.3 % of "
-                        "the step. Not all of the recording fits together (2 warnings): kino check "
-                        "tells more.");
+                        "of its 16 GB. First to look at: use fewer words (could save up to 12.3 % "
+                        "of the step). Not all of the recording fits together (2 warnings): for "
+                        "details, run kino check.");
     n = nothing_known();
-    n.has_step_events = n.has_device = true;
+    n.has_step_events = n.has_device = n.has_work = true;
     n.step_time = 1000;
     n.part[KINO__ROLE_KERNEL] = 1000;
     n.memory_device = KINO__STR("CPU");
@@ -217,8 +226,9 @@ TEST(memory_advice_and_trust_are_told)
     n.losses = 1;
     n.damages = 1;
     CHECK_STR(said(&n), "A step takes 1 µs: the device computes for 100.0 % of it. Memory peaks at "
-                        "1 kB on CPU. The recording is not whole (1 loss, 1 damage): kino check "
-                        "tells more.");
+                        "1 kB on CPU, counted from the start of the profiler. The recording is "
+                        "incomplete (1 loss, 1 damage): for "
+                        "details, run kino check.");
 }
 
 /* -- averages -- */

@@ -5,32 +5,13 @@
 #include "unit/rules_scene.h"
 #include "unit/test.h"
 
-enum { STEP = 1000000 };
-
-static bool near(double got, double want)
-{
-    return fabs(got - want) < 1e-9;
-}
-
-static bool holds(const char *text, const char *part)
-{
-    return strstr(text, part) != NULL;
-}
-
-static scene *one_step(void)
-{
-    scene *s = scene_new();
-    scene_step(s, 0, STEP);
-    return s;
-}
-
 /* -- extra-copy */
 
 /* torch.zeros(...).to("cuda"): the second part takes `dur`, from 200 on; the copy runs on the
  * device in [500, 800). */
 static scene *filled_and_copied(int64_t dur, const char *fill, const char *copy, const char *types)
 {
-    scene *s = one_step();
+    scene *s = scene_one_step();
     scene_host(s, "cpu_op", "aten::zeros", 100, 50);
     scene_host(s, "cpu_op", fill, 110, 20);
     scene_host(s, "cpu_op", "aten::to", 200, dur);
@@ -49,7 +30,7 @@ TEST(rule_extra_copy_speaks_above_its_share)
     said s = scene_says(filled_and_copied(2001, "aten::zero_", UPLOAD, FLOATS), "extra-copy", NULL);
     CHECK(s.is_said);
     /* idle 2001 - 300, and the copy that nothing hides: 300 */
-    CHECK(near(s.gain, 0.2001));
+    CHECK(said_near(s.gain, 0.2001));
     CHECK_STR(s.severity, "low");
     CHECK_STR(s.evidence, "[3]"); /* the aten::to */
 }
@@ -76,7 +57,7 @@ TEST(rule_extra_copy_needs_a_fill_a_copy_to_the_device_and_one_type)
 /* Rounds of select and mul; the whole run takes `dur`. */
 static scene *loop(int rounds, int64_t dur)
 {
-    scene *s = one_step();
+    scene *s = scene_one_step();
     for (int i = 0; i < rounds; i++) {
         int64_t at = 1000 + i * 100;
         scene_host(s, "cpu_op", "aten::select", at, 40);
@@ -91,7 +72,7 @@ TEST(rule_loop_indexing_speaks_from_ten_rounds_on)
     CHECK(!scene_says(loop(9, 20000), "loop-indexing", NULL).is_said);
     said s = scene_says(loop(10, 20000), "loop-indexing", NULL);
     CHECK(s.is_said);
-    CHECK(near(s.gain, 1.8)); /* nine of ten rounds of 20000 ns */
+    CHECK(said_near(s.gain, 1.8)); /* nine of ten rounds of 20000 ns */
     CHECK(scene_says(loop(9, 20000), "loop-indexing", "loop-indexing.repeats=9").is_said);
 }
 
@@ -103,7 +84,7 @@ TEST(rule_loop_indexing_speaks_above_its_share)
 
 TEST(rule_loop_indexing_wants_the_same_operators_in_each_round)
 {
-    scene *s = one_step();
+    scene *s = scene_one_step();
     for (int i = 0; i < 20; i++) {
         scene_host(s, "cpu_op", "aten::select", i * 1000, 400);
         scene_host(s, "cpu_op", i % 3 ? "aten::mul" : "aten::add", i * 1000 + 500, 400);
@@ -118,7 +99,7 @@ TEST(rule_loop_indexing_wants_the_same_operators_in_each_round)
 
 static scene *product(const char *devices, const char *args, const char *kernel, int64_t dur)
 {
-    scene *s = one_step();
+    scene *s = scene_one_step();
     s->devices = devices;
     scene_launch(s, "aten::mm", 100, 50, "kernel", kernel, 1000, dur)->args = args;
     return s;
@@ -144,10 +125,10 @@ TEST(rule_fp32_matmul_speaks_above_its_share)
     said s = scene_says(product_beside(AMPERE, FP32, "ampere_sgemm", 60000), "fp32-matmul", NULL);
     CHECK(s.is_said);
     /* half of 60000, times the busy part: 60100 of 1000000; whole ns */
-    CHECK(near(s.gain, 100.0 * (int64_t)(30000 * 0.0601) / STEP));
+    CHECK(said_near(s.gain, 100.0 * (int64_t)(30000 * 0.0601) / SCENE_STEP));
     s = scene_says(product_beside(AMPERE, FP32, "ampere_sgemm", 60000), "fp32-matmul",
                    "fp32-matmul.speedup=4");
-    CHECK(near(s.gain, 100.0 * (int64_t)(45000 * 0.0601) / STEP));
+    CHECK(said_near(s.gain, 100.0 * (int64_t)(45000 * 0.0601) / SCENE_STEP));
     CHECK(scene_says(product_beside(AMPERE, FP32, "ampere_sgemm", 50001), "fp32-matmul", NULL)
               .is_said);
 }
@@ -173,11 +154,12 @@ TEST(rule_matmul_alignment_speaks_above_its_share)
     CHECK(!scene_says(product(AMPERE, ODD, "gemm", 20000), "matmul-alignment", NULL).is_said);
     CHECK(scene_says(product(AMPERE, ODD, "gemm", 20001), "matmul-alignment", NULL).is_said);
     said s = scene_says(product(AMPERE, ODD, "gemm", 100000), "matmul-alignment", NULL);
-    CHECK(near(s.gain, 0.5)); /* half of 100000, and the device is busy for a tenth of the step */
-    CHECK(holds(s.seen, "[[3,8,8],[3,8,9]]"));
+    CHECK(said_near(s.gain,
+                    0.5)); /* half of 100000, and the device is busy for a tenth of the step */
+    CHECK(said_holds(s.seen, "[[3,8,8],[3,8,9]]"));
     s = scene_says(product(AMPERE, ODD, "gemm", 100000), "matmul-alignment",
                    "matmul-alignment.speedup=1");
-    CHECK(s.is_said && near(s.gain, 0));
+    CHECK(s.is_said && said_near(s.gain, 0));
 }
 
 TEST(rule_matmul_alignment_knows_no_gain_where_tensor_cores_are_used)
@@ -197,7 +179,7 @@ TEST(rule_matmul_alignment_is_about_half_precision_and_odd_sizes)
 /* Optimizer.step of `dur` with operators in it, on the CPU. */
 static scene *optimizer(int operators, const char *name, int64_t dur)
 {
-    scene *s = one_step();
+    scene *s = scene_one_step();
     scene_host(s, "user_annotation", "Optimizer.step#SGD.step", 1000, dur);
     for (int i = 0; i < operators; i++)
         scene_host(s, "cpu_op", name, 1010 + i * 10, 8);
@@ -230,20 +212,20 @@ TEST(rule_single_tensor_optimizer_knows_the_python_function)
 
 TEST(rule_single_tensor_optimizer_gains_the_idle_time_around_its_kernels)
 {
-    scene *s = one_step();
+    scene *s = scene_one_step();
     scene_host(s, "user_annotation", "Optimizer.step#SGD.step", 0, 100000);
     for (int i = 0; i < 100; i++)
         scene_launch(s, "aten::add_", i * 1000 + 10, 100, "kernel", "add", i * 1000 + 200, 250);
     said a = scene_says(s, "single-tensor-optimizer", NULL);
     CHECK(a.is_said);
-    CHECK(near(a.gain, 7.5)); /* 100000 less 100 kernels of 250 */
+    CHECK(said_near(a.gain, 7.5)); /* 100000 less 100 kernels of 250 */
 }
 
 /* -- synchronous-loader */
 
 static scene *loader(const char *name, int64_t dur)
 {
-    scene *s = one_step();
+    scene *s = scene_one_step();
     scene_host(s, "user_annotation", name, 1000, dur);
     return s;
 }
@@ -255,7 +237,7 @@ TEST(rule_synchronous_loader_speaks_between_its_share_and_that_of_data_loading)
 {
     CHECK(!scene_says(loader(SINGLE, 10000), "synchronous-loader", NULL).is_said);
     said s = scene_says(loader(SINGLE, 10001), "synchronous-loader", NULL);
-    CHECK(s.is_said && near(s.gain, 1.0001));
+    CHECK(s.is_said && said_near(s.gain, 1.0001));
     CHECK(scene_says(loader(SINGLE, 50000), "synchronous-loader", NULL).is_said);
     CHECK(!scene_says(loader(SINGLE, 50001), "synchronous-loader", NULL).is_said);
     CHECK(!scene_says(loader(WORKERS, 30000), "synchronous-loader", NULL).is_said);
@@ -265,7 +247,7 @@ TEST(rule_synchronous_loader_speaks_between_its_share_and_that_of_data_loading)
 
 static scene *zeroed(const char *around, const char *parent, int64_t dur)
 {
-    scene *s = one_step();
+    scene *s = scene_one_step();
     bool is_python = strstr(around, ".py(") != NULL;
     scene_host(s, is_python ? "python_function" : "user_annotation", around, 1000, 50000);
     if (parent)
@@ -280,7 +262,7 @@ TEST(rule_zeroed_gradients_speaks_above_its_share)
     const char *around = "Optimizer.zero_grad#SGD.zero_grad";
     CHECK(!scene_says(zeroed(around, NULL, 2000), "zeroed-gradients", NULL).is_said);
     said s = scene_says(zeroed(around, NULL, 2001), "zeroed-gradients", NULL);
-    CHECK(s.is_said && near(s.gain, 0.2001));
+    CHECK(s.is_said && said_near(s.gain, 0.2001));
     CHECK(scene_says(zeroed("torch/optim/optimizer.py(9): zero_grad", NULL, 2001),
                      "zeroed-gradients", NULL)
               .is_said);
@@ -310,30 +292,31 @@ static void convolution(scene *s, int64_t at, const char *args, const char *next
 
 TEST(rule_conv_bias_wants_a_bias_and_a_batch_norm_right_behind)
 {
-    scene *s = one_step();
+    scene *s = scene_one_step();
     convolution(s, 1000, WITH_BIAS, "aten::batch_norm");
     said a = scene_says(s, "conv-bias", NULL);
     CHECK(a.is_said);
-    CHECK(near(a.gain, 0.04)); /* 20000 of the device, which is busy for a fiftieth of the step */
-    s = one_step();
+    CHECK(said_near(a.gain,
+                    0.04)); /* 20000 of the device, which is busy for a fiftieth of the step */
+    s = scene_one_step();
     convolution(s, 1000, NO_BIAS, "aten::batch_norm");
     CHECK(!scene_says(s, "conv-bias", NULL).is_said);
-    s = one_step();
+    s = scene_one_step();
     convolution(s, 1000, WITH_BIAS, "aten::relu");
     CHECK(!scene_says(s, "conv-bias", NULL).is_said);
 }
 
 TEST(rule_conv_bias_counts_pairs_in_a_step)
 {
-    scene *s = one_step();
-    scene_step(s, STEP, 2 * STEP);
+    scene *s = scene_one_step();
+    scene_step(s, SCENE_STEP, 2 * SCENE_STEP);
     convolution(s, 1000, WITH_BIAS, "aten::batch_norm");
-    scene_launch(s, "aten::mm", STEP + 10, 50, "kernel", "gemm", STEP + 100, 500);
-    scene_launch(s, "aten::mm", STEP + 110, 50, "kernel", "gemm", STEP + 700, 500);
+    scene_launch(s, "aten::mm", SCENE_STEP + 10, 50, "kernel", "gemm", SCENE_STEP + 100, 500);
+    scene_launch(s, "aten::mm", SCENE_STEP + 110, 50, "kernel", "gemm", SCENE_STEP + 700, 500);
     CHECK(!scene_says(s, "conv-bias", NULL).is_said); /* half a pair a step */
-    s = one_step();
-    scene_step(s, STEP, 2 * STEP);
+    s = scene_one_step();
+    scene_step(s, SCENE_STEP, 2 * SCENE_STEP);
     convolution(s, 1000, WITH_BIAS, "aten::batch_norm");
-    convolution(s, STEP + 1000, WITH_BIAS, "aten::batch_norm");
+    convolution(s, SCENE_STEP + 1000, WITH_BIAS, "aten::batch_norm");
     CHECK(scene_says(s, "conv-bias", NULL).is_said);
 }

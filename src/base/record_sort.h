@@ -1,6 +1,6 @@
 /* record_sort.h - sorting many records that have an integer key: linear, where qsort is not. */
-#ifndef KINO__ANALYSIS_RECORD_SORT_H
-#define KINO__ANALYSIS_RECORD_SORT_H
+#ifndef KINO__BASE_RECORD_SORT_H
+#define KINO__BASE_RECORD_SORT_H
 
 #include <kino/base.h>
 

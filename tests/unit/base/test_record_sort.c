@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/record_sort.h"
 #include "base/large.h"
+#include "base/record_sort.h"
 #include "base/vec.h"
 #include "unit/fixture.h"
 #include "unit/test.h"

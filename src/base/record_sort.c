@@ -2,12 +2,12 @@
  *
  * Keys and places are sorted (stable, the least important key first), the records moved once, and
  * what is equal in all keys put in order behind that. */
-#include "analysis/record_sort.h"
+#include "base/record_sort.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/device_work.h"
+#include "base/keyed_sort.h"
 #include "base/large.h"
 
 typedef int (*comparison)(const void *a, const void *b);

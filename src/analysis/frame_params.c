@@ -1,0 +1,17 @@
+/* frame_params.c - see the header. */
+#include "analysis/frame_params.h"
+
+const char *const kino__frame_compat[] = {"hta", "hta-ns", NULL};
+
+kino__frame_mode kino__frame_mode_of(const kino__analysis *a)
+{
+    if (kino__analysis_is_compat(a, "hta"))
+        return KINO__FRAME_HTA;
+    return kino__analysis_is_compat(a, "hta-ns") ? KINO__FRAME_HTA_NS : KINO__FRAME_DEFAULT;
+}
+
+void kino__note_cut(kino_result *result, bool is_cut)
+{
+    if (is_cut)
+        kino__result_note(result, "without the last step: include_last_step=yes counts it");
+}

@@ -1,0 +1,105 @@
+/* verdict.h - which ranks keep the others waiting, and why: decided here, for every page.
+ *
+ * A rank's own time in a step is the step without its exposed communication: who finishes early
+ * spends the difference waiting. Its excess is its own time less the median of its peers, the other
+ * ranks that do the same work (of a pipeline: of the same stage). A straggler is a rank
+ *   - whose excess is above a share of the step (half of it where the peers are alike), in the
+ *     median of the steps that the peers have in common, and shows in nearly all of them (who is
+ *     last by chance changes from step to step),
+ *   - and for which the others wait: their exposed communication is longer than its own by about
+ *     the excess.
+ * Durations alone are compared, never clocks. docs/analyses/stragglers.md has the definition.
+ *
+ *   map:     kino__verdict_add(&facts, profile)       a few integers per step
+ *   merge:   kino__verdict_merge(&facts, &others)
+ *   finish:  kino__verdict v; kino__verdict_judge(&facts, 0, &v) ... kino__verdict_deinit(&v) */
+#ifndef KINO__ANALYSIS_VERDICT_H
+#define KINO__ANALYSIS_VERDICT_H
+
+#include "analysis/analysis.h"
+#include "model/profile/profile.h"
+
+/* What a slow rank spends its time with. */
+typedef enum kino__slow_cause {
+    KINO__SLOW_KERNELS,
+    KINO__SLOW_LOADER,
+    KINO__SLOW_COPIES,
+    KINO__SLOW_HOST, /* operators, Python, calls of the runtime */
+    KINO__SLOW_CAUSES,
+} kino__slow_cause;
+
+const char *kino__slow_cause_name(kino__slow_cause cause); /* "kernels", "data loader", ... */
+
+typedef struct kino__verdict_step {
+    int64_t number;
+    int64_t total, exposed; /* exposed: communication that nothing covers */
+    bool is_host_bound;     /* ... and it costs nothing: the host sets the pace */
+    int64_t part[KINO__SLOW_CAUSES];
+} kino__verdict_step;
+
+typedef struct kino__verdict_rank {
+    int64_t rank, trace; /* KINO_NO_INT: unknown; index in the run */
+    int64_t first_step;  /* id of the first step's event, KINO_NO_INT: none */
+    int64_t world_size;
+    int64_t communication;            /* sum over the steps */
+    uint32_t step_count;              /* in steps; lists of ranks stand one behind the other */
+    uint32_t group_count;             /* in groups */
+    bool has_steps, has_peer_to_peer; /* step events; sends or receives */
+    int64_t self, source; /* of the first send or receive: its own number, and where it receives
+                             from; KINO_NO_INT: unknown, or it sends */
+} kino__verdict_rank;
+
+typedef struct kino__verdict_facts {
+    kino__string_pool texts;
+    KINO__VEC(kino__verdict_rank) ranks;
+    KINO__VEC(kino__verdict_step) steps;
+    KINO__VEC(kino_strid) groups; /* process groups with collectives, of ranks with sends */
+} kino__verdict_facts;
+
+/* Marks steps whose pace the host sets: verdict_host.c, for kino__verdict_add. False when memory is
+ * out. */
+bool kino__verdict_find_hosts(const kino__profile *profile, kino__verdict_step *steps);
+
+/* False when memory is out. */
+bool kino__verdict_add(kino__verdict_facts *facts, const kino__profile *profile);
+bool kino__verdict_merge(kino__verdict_facts *into, const kino__verdict_facts *from);
+void kino__verdict_pack(kino__pack *pack, kino__verdict_facts *facts);
+void kino__verdict_facts_deinit(kino__verdict_facts *facts);
+
+/* All times are per step: medians over the steps. */
+typedef struct kino__slow_rank {
+    int64_t rank, trace, first_step;
+    int64_t own;     /* step without exposed communication */
+    int64_t typical; /* the peers' median of it */
+    int64_t excess;  /* own less typical, step by step */
+    kino__slow_cause cause;
+    int64_t more;        /* of the excess: the part that is the cause */
+    uint32_t slow_steps; /* in which the excess shows */
+    uint32_t steps;      /* that were compared */
+} kino__slow_rank;
+
+typedef struct kino__verdict {
+    KINO__VEC(kino__slow_rank) slow; /* in rank order */
+    size_t slowest;                  /* the one with the largest excess */
+    int64_t waiting;                 /* of the others for it, mean of them */
+    int64_t step_time;               /* mean of all ranks */
+    const char *reason;              /* why nobody could be judged; NULL: judged */
+} kino__verdict;
+
+#define KINO__VERDICT_SHARE 0.05 /* of the step */
+
+/* share 0: KINO__VERDICT_SHARE. False when memory is out; deinitialise in any case. */
+bool kino__verdict_judge(const kino__verdict_facts *facts, double share, kino__verdict *out);
+void kino__verdict_deinit(kino__verdict *verdict);
+
+/* "its kernels take 12.3 ms more per step than ...", of the slowest also how long the others wait:
+ * the words of the finding, of the headline and of the note. */
+void kino__verdict_say(const kino__verdict *verdict, size_t i, kino__buffer *out);
+
+/* "rank 2 is the slowest: its kernels take 12.3 ms more per step than ...", as a note under a
+ * result; nothing where there is no straggler. */
+void kino__verdict_note(const kino__verdict *verdict, kino_result *result);
+/* Judges, and says that. False when memory is out. */
+bool kino__verdict_add_note(const kino__verdict_facts *facts, kino_result *result);
+
+#endif

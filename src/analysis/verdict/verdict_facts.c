@@ -1,0 +1,243 @@
+/* verdict_facts.c - what a trace gives to the verdict on stragglers: integers that merge. */
+#include <stdlib.h>
+
+#include "analysis/distributed/distributed.h"
+#include "analysis/verdict/verdict.h"
+#include "names/communication.h"
+#include "store/args.h"
+
+static kino__verdict_step step_of(const kino__profile_step *s)
+{
+    const int64_t *cost = s->cost;
+    return (kino__verdict_step){
+        .number = s->number,
+        .total = s->end - s->start,
+        .exposed = cost[KINO__ROLE_COMMUNICATION],
+        .part = {[KINO__SLOW_KERNELS] = cost[KINO__ROLE_KERNEL],
+                 [KINO__SLOW_LOADER] = cost[KINO__ROLE_LOADER],
+                 [KINO__SLOW_COPIES] = cost[KINO__ROLE_MEMCPY] + cost[KINO__ROLE_MEMSET],
+                 [KINO__SLOW_HOST] =
+                     cost[KINO__ROLE_RUNTIME] + cost[KINO__ROLE_CPU] + cost[KINO__ROLE_OTHER]}};
+}
+
+static bool is_point_to_point(const kino__profile *p, const kino__comm_record *r)
+{
+    return kino__comm_is_point_to_point(kino__trace_string(p->trace, r->name));
+}
+
+/* Is there a call or a span that sends or receives? Kernels of some libraries have one name for
+ * all that they do. */
+static bool has_point_to_point(const kino__profile *p)
+{
+    size_t strings = kino__string_pool_count(&p->trace->strings);
+    for (kino_strid id = 0; id < strings; id++)
+        if (p->name_flags[id] & (KINO__NAME_COMM_CALL | KINO__NAME_COLLECTIVE) &&
+            kino__comm_is_point_to_point(kino__trace_string(p->trace, id)))
+            return true;
+    for (size_t i = 0; i < p->comm.count; i++)
+        if (is_point_to_point(p, &p->comm.items[i]))
+            return true;
+    return false;
+}
+
+static bool add_group(kino__verdict_facts *facts, size_t first, kino_str text)
+{
+    kino_strid id = kino__string_pool_add(&facts->texts, text);
+    for (size_t i = first; i < facts->groups.count && id != KINO_NO_STRING; i++)
+        if (facts->groups.items[i] == id)
+            return true;
+    kino_strid *slot = id == KINO_NO_STRING ? NULL : kino__vec_add(&facts->groups);
+    if (slot)
+        *slot = id;
+    return slot != NULL;
+}
+
+/* Process groups that this rank has collectives in. */
+static bool add_groups(kino__verdict_facts *facts, const kino__profile *p)
+{
+    size_t first = facts->groups.count;
+    kino__string_pool scratch = {0};
+    kino__text_cursor cursor;
+    kino__text_cursor_init(&cursor, p->trace->text);
+    bool ok = true;
+    for (size_t i = 0; ok && i < p->comm.count; i++) {
+        const kino__comm_record *r = &p->comm.items[i];
+        kino__dist_call call;
+        if (is_point_to_point(p, r))
+            continue;
+        uint32_t row = r->kernel == KINO_NO_ROW ? r->row : r->kernel;
+        ok = kino__dist_read_call(p->trace, r->row, row, false, &scratch, &cursor, &call);
+        if (ok && call.name != KINO_NO_STRING && /* kernels that do not say it: RCCL's */
+            kino__comm_is_point_to_point(kino__string_pool_text(&scratch, call.name)))
+            continue;
+        if (ok && call.group != KINO_NO_STRING)
+            ok = add_group(facts, first, kino__string_pool_text(&scratch, call.group));
+    }
+    kino__text_cursor_deinit(&cursor);
+    kino__string_pool_deinit(&scratch);
+    return ok;
+}
+
+static bool take_number(kino_str *text, int64_t *out)
+{
+    size_t digits = 0;
+    while (digits < text->size && text->data[digits] >= '0' && text->data[digits] <= '9')
+        digits++;
+    kino_str number = {text->data, digits};
+    *text = (kino_str){text->data + digits, text->size - digits};
+    return digits > 0 && kino__str_to_int(number, out);
+}
+
+/* "nccl:send 0->1", "nccl:recv 1<-0": PyTorch's names of sends and receives. */
+static bool read_peers(kino_str name, int64_t *self, int64_t *peer, bool *is_receive)
+{
+    const char *blank = memchr(name.data, ' ', name.size);
+    if (!blank)
+        return false;
+    kino_str rest = {blank + 1, name.size - (size_t)(blank + 1 - name.data)};
+    if (!take_number(&rest, self) || rest.size < 3)
+        return false;
+    *is_receive = rest.data[0] == '<' && rest.data[1] == '-';
+    bool is_send = rest.data[0] == '-' && rest.data[1] == '>';
+    rest = (kino_str){rest.data + 2, rest.size - 2};
+    return (*is_receive || is_send) && take_number(&rest, peer);
+}
+
+/* The first thing that a stage of a pipeline does is to receive from the stage before; the first
+ * stage sends. */
+static void find_source(const kino__profile *p, kino__verdict_rank *rank)
+{
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < p->comm.count; i++) {
+        const kino__comm_record *r = &p->comm.items[i];
+        int64_t self, peer;
+        bool is_receive;
+        if (p->trace->ts[r->row] >= first || !is_point_to_point(p, r) ||
+            !read_peers(kino__trace_string(p->trace, r->name), &self, &peer, &is_receive))
+            continue;
+        first = p->trace->ts[r->row];
+        rank->self = self;
+        rank->source = is_receive ? peer : KINO_NO_INT;
+    }
+}
+
+bool kino__verdict_add(kino__verdict_facts *facts, const kino__profile *p)
+{
+    size_t steps = facts->steps.count, groups = facts->groups.count;
+    kino__verdict_rank rank = {.rank = p->trace->rank,
+                               .trace = p->trace->index,
+                               .first_step = KINO_NO_INT,
+                               .world_size = p->trace->world_size,
+                               .self = KINO_NO_INT,
+                               .source = KINO_NO_INT,
+                               .has_steps = p->has_step_events};
+    for (size_t i = 0; i < p->steps.count; i++) {
+        kino__verdict_step *slot = kino__vec_add(&facts->steps);
+        if (!slot)
+            return false;
+        *slot = step_of(&p->steps.items[i]);
+        rank.communication = kino__sum(rank.communication, p->steps.items[i].communication);
+    }
+    if (p->has_kernel && p->has_runtime && p->steps.count &&
+        !kino__verdict_find_hosts(p, facts->steps.items + steps))
+        return false;
+    if (p->steps.count && p->steps.items[0].row != KINO_NO_ROW)
+        rank.first_step = kino__trace_event_id(p->trace, p->steps.items[0].row);
+    rank.has_peer_to_peer = has_point_to_point(p);
+    if (rank.has_peer_to_peer)
+        find_source(p, &rank);
+    if (rank.has_peer_to_peer && !add_groups(facts, p))
+        return false;
+    rank.step_count = (uint32_t)(facts->steps.count - steps);
+    rank.group_count = (uint32_t)(facts->groups.count - groups);
+    kino__verdict_rank *slot = kino__vec_add(&facts->ranks);
+    if (slot)
+        *slot = rank;
+    return slot != NULL;
+}
+
+bool kino__verdict_merge(kino__verdict_facts *into, const kino__verdict_facts *from)
+{
+    if (!kino__vec_append(&into->ranks, &from->ranks) ||
+        !kino__vec_append(&into->steps, &from->steps))
+        return false;
+    for (size_t i = 0; i < from->groups.count; i++) {
+        kino_strid *slot = kino__vec_add(&into->groups);
+        kino_strid id = kino__string_pool_add(
+            &into->texts, kino__string_pool_text(&from->texts, from->groups.items[i]));
+        if (!slot || id == KINO_NO_STRING)
+            return false;
+        *slot = id;
+    }
+    return true;
+}
+
+static void pack_step(kino__pack *pack, kino__verdict_step *s)
+{
+    kino__pack_int(pack, &s->number);
+    kino__pack_int(pack, &s->total);
+    kino__pack_int(pack, &s->exposed);
+    kino__pack_bool(pack, &s->is_host_bound);
+    for (int i = 0; i < KINO__SLOW_CAUSES; i++)
+        kino__pack_int(pack, &s->part[i]);
+}
+
+static void pack_rank(kino__pack *pack, kino__verdict_rank *r)
+{
+    kino__pack_int(pack, &r->rank);
+    kino__pack_int(pack, &r->trace);
+    kino__pack_int(pack, &r->first_step);
+    kino__pack_int(pack, &r->world_size);
+    kino__pack_int(pack, &r->communication);
+    kino__pack_int(pack, &r->self);
+    kino__pack_int(pack, &r->source);
+    kino__pack_u32(pack, &r->step_count);
+    kino__pack_u32(pack, &r->group_count);
+    kino__pack_bool(pack, &r->has_steps);
+    kino__pack_bool(pack, &r->has_peer_to_peer);
+}
+
+/* Times of a real trace are far from the limits: differences of these cannot go over. */
+static bool is_time(int64_t value)
+{
+    return value > INT64_MIN / 8 && value < INT64_MAX / 8;
+}
+
+static bool are_sound(const kino__verdict_facts *facts)
+{
+    uint64_t steps = 0, groups = 0;
+    for (size_t i = 0; i < facts->ranks.count; i++) {
+        steps += facts->ranks.items[i].step_count;
+        groups += facts->ranks.items[i].group_count;
+    }
+    for (size_t i = 0; i < facts->groups.count; i++)
+        if (facts->groups.items[i] >= kino__string_pool_count(&facts->texts))
+            return false;
+    for (size_t i = 0; i < facts->steps.count; i++) {
+        const kino__verdict_step *s = &facts->steps.items[i];
+        bool is_sound = is_time(s->total) && is_time(s->exposed);
+        for (int k = 0; k < KINO__SLOW_CAUSES; k++)
+            is_sound &= is_time(s->part[k]);
+        if (!is_sound)
+            return false;
+    }
+    return steps == facts->steps.count && groups == facts->groups.count;
+}
+
+void kino__verdict_pack(kino__pack *pack, kino__verdict_facts *facts)
+{
+    kino__pack_pool(pack, &facts->texts);
+    KINO__PACK_VEC(pack, &facts->ranks, pack_rank);
+    KINO__PACK_VEC(pack, &facts->steps, pack_step);
+    KINO__PACK_VEC(pack, &facts->groups, kino__pack_u32);
+    if (!are_sound(facts))
+        pack->is_damaged = true;
+}
+
+void kino__verdict_facts_deinit(kino__verdict_facts *facts)
+{
+    kino__string_pool_deinit(&facts->texts);
+    kino__vec_deinit(&facts->ranks);
+    kino__vec_deinit(&facts->steps);
+    kino__vec_deinit(&facts->groups);
+}

@@ -1,0 +1,153 @@
+/* report_ranges.c - ranges that a program marks itself (NVTX, ITT, record_function). They are not
+ * work: they say where the program was. So a trace that has nothing but them has no step, and the
+ * report says how much of its time they cover. */
+#include <stdlib.h>
+
+#include "report/report_internal.h"
+#include "store/interval.h"
+
+/* -- facts -- */
+
+static bool cover(const kino__profile *p, kino__rank_fact *rank)
+{
+    const kino__trace *trace = p->trace;
+    kino__intervals spans = {0};
+    bool ok = true;
+    for (uint32_t row = 0; ok && row < trace->event_count; row++) {
+        if (p->type[row] != KINO__EVENT_TYPE_ANNOTATION)
+            continue;
+        kino__interval *slot = kino__vec_add(&spans);
+        ok = slot != NULL;
+        if (ok)
+            *slot = kino__interval_of(trace->ts[row], trace->dur[row]);
+    }
+    rank->range_count = spans.count;
+    kino__intervals_sort(spans.items, spans.count);
+    spans.count = kino__intervals_unite(spans.items, spans.count);
+    rank->ranges_time = kino__intervals_total(spans.items, spans.count);
+    if (spans.count)
+        rank->ranges_extent = spans.items[spans.count - 1].end - spans.items[0].start;
+    kino__vec_deinit(&spans);
+    return ok;
+}
+
+static void add_row(kino__range_fact *range, const kino__trace *trace, uint32_t row)
+{
+    int64_t dur = trace->dur[row] > 0 ? trace->dur[row] : 0; /* KINO_NO_TIME is below */
+    range->count++;
+    range->total = kino__sum(range->total, dur);
+    kino__longest_add(&range->longest, dur, kino__trace_event_id(trace, row));
+}
+
+bool kino__report_find_ranges(const kino__profile *p, kino__report_facts *facts,
+                              kino__rank_fact *rank)
+{
+    const kino__trace *trace = p->trace;
+    size_t names = kino__string_pool_count(&trace->strings);
+    if (!cover(p, rank))
+        return false;
+    if (rank->range_count == 0)
+        return true;
+    size_t *slots = calloc(names + 1, sizeof *slots); /* number + 1 in facts->ranges; 0: none */
+    bool ok = slots != NULL;
+    for (uint32_t row = 0; ok && row < trace->event_count; row++) {
+        kino_strid name = trace->name[row];
+        if (p->type[row] != KINO__EVENT_TYPE_ANNOTATION || name >= names)
+            continue;
+        if (!slots[name]) {
+            kino__range_fact *fresh = kino__vec_add(&facts->ranges);
+            ok = fresh != NULL;
+            if (!ok)
+                break;
+            *fresh = (kino__range_fact){.trace = trace->index, .id = name};
+            slots[name] = facts->ranges.count;
+        }
+        add_row(&facts->ranges.items[slots[name] - 1], trace, row);
+    }
+    free(slots);
+    return ok;
+}
+
+/* -- the section -- */
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const kino__range_fact *x = a, *y = b;
+    if (x->total != y->total)
+        return x->total > y->total ? -1 : 1;
+    return kino__str_compare(x->name, y->name);
+}
+
+static const kino__trace *trace_of(const kino_run *run, uint32_t index)
+{
+    for (size_t i = 0; i < run->run.traces.count; i++)
+        if (run->run.traces.items[i]->index == index)
+            return run->run.traces.items[i];
+    return run->run.traces.items[0]; /* does not happen: facts are of its traces */
+}
+
+/* Ranges of the same name in all traces added up, the longest first. */
+static kino__range_fact *join_ranges(kino__report *report, const kino_run *run,
+                                     const kino__report_facts *facts, size_t *count)
+{
+    kino__range_fact *all = calloc(facts->ranges.count + 1, sizeof *all);
+    kino__string_pool names;
+    kino__string_pool_init(&names, NULL);
+    *count = 0;
+    for (size_t i = 0; all && i < facts->ranges.count; i++) {
+        const kino__range_fact *range = &facts->ranges.items[i];
+        kino_str name = kino__trace_string(trace_of(run, range->trace), range->id);
+        kino_strid id = kino__string_pool_add_borrowed(&names, name);
+        if (id == KINO_NO_STRING) {
+            kino__report_fail(report);
+            break;
+        }
+        if (id == *count)
+            all[(*count)++] = (kino__range_fact){.name = name};
+        all[id].count += range->count;
+        all[id].total = kino__sum(all[id].total, range->total);
+        kino__longest_merge(&all[id].longest, &range->longest);
+    }
+    kino__string_pool_deinit(&names);
+    if (!all)
+        kino__report_fail(report);
+    else
+        qsort(all, *count, sizeof *all, compare_ranges);
+    return all;
+}
+
+bool kino__report_ranges(kino__report *report, const kino_run *run, const kino__report_facts *facts)
+{
+    enum { TOP = 8 };
+    static const kino_column columns[] = {
+        {"range", KINO_TYPE_STRING, NULL, NULL},
+        {"total", KINO_TYPE_DURATION, NULL, "of all calls, ranges within them included"},
+        {"calls", KINO_TYPE_INT, "count", NULL},
+        {"mean", KINO_TYPE_DURATION, NULL, NULL},
+        {"longest", KINO_TYPE_DURATION, NULL, NULL}};
+    size_t count;
+    if (facts->ranges.count == 0)
+        return false;
+    kino__range_fact *all = join_ranges(report, run, facts, &count);
+    kino__table *out = kino__result_add_table(report->own, "ranges", columns, 5);
+    int64_t ids[TOP];
+    size_t id_count = 0;
+    for (size_t i = 0; all && i < count; i++) {
+        kino__table_add_text(out, all[i].name);
+        kino__table_add_int(out, all[i].total);
+        kino__table_add_int(out, all[i].count);
+        kino__table_add_int(out, all[i].total / all[i].count);
+        kino__table_add_int(out, all[i].longest.dur[0]);
+        if (i < TOP && all[i].longest.count)
+            ids[id_count++] = all[i].longest.id[0];
+    }
+    free(all);
+    kino__report_section *s =
+        kino__report_add_section(report, "ranges", "Ranges that the program marked", out);
+    s->is_brief = true;
+    s->brief_limit = TOP;
+    s->evidence = kino__report_evidence(report, ids, id_count);
+    s->note = KINO__STR("operators not available: none were recorded, so what runs in the ranges "
+                        "is not known");
+    return true;
+}

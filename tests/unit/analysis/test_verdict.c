@@ -1,0 +1,236 @@
+/* test_verdict.c - stragglers: who is accused, who is not, and of what. Facts made by hand. */
+#include "analysis/verdict/verdict.h"
+#include "unit/fixture.h"
+#include "unit/test.h"
+
+enum { STEP = 1000000 };
+
+static kino__verdict_facts facts;
+
+/* A rank whose steps begin with number `first`. */
+static void add_rank(int64_t rank, const char *group)
+{
+    kino__verdict_rank *r = kino__vec_add(&facts.ranks);
+    REQUIRE(r != NULL);
+    *r = (kino__verdict_rank){.rank = rank, .trace = rank, .has_steps = true, .communication = 1};
+    if (!group)
+        return;
+    kino_strid *slot = kino__vec_add(&facts.groups);
+    REQUIRE(slot != NULL);
+    *slot = kino__string_pool_add(&facts.texts, kino__str_from(group));
+    r->group_count = 1;
+    r->has_peer_to_peer = true;
+}
+
+/* A step of the last rank: own time of one cause, the rest is communication up to `total`. */
+static void add_step(int64_t number, int64_t own, kino__slow_cause cause, int64_t total)
+{
+    kino__verdict_step *s = kino__vec_add(&facts.steps);
+    REQUIRE(s != NULL);
+    *s = (kino__verdict_step){.number = number, .total = total, .exposed = total - own};
+    s->part[KINO__SLOW_KERNELS] = own < STEP / 2 ? own : STEP / 2;
+    s->part[cause] += own - s->part[KINO__SLOW_KERNELS];
+    facts.ranks.items[facts.ranks.count - 1].step_count++;
+}
+
+/* "2:kernels 300000; 5:host 100000", "-": nobody. */
+static const char *verdict(void)
+{
+    static kino__buffer out;
+    kino__verdict v;
+    out.size = 0;
+    REQUIRE(kino__verdict_judge(&facts, 0, &v));
+    for (size_t i = 0; i < v.slow.count; i++)
+        kino__buffer_printf(&out, "%s%lld:%s %lld", i ? "; " : "", (long long)v.slow.items[i].rank,
+                            kino__slow_cause_name(v.slow.items[i].cause),
+                            (long long)v.slow.items[i].excess);
+    if (v.reason)
+        kino__buffer_printf(&out, "(%s)", v.reason);
+    else if (v.slow.count == 0)
+        kino__buffer_add(&out, KINO__STR("-"));
+    kino__buffer_add(&out, (kino_str){"", 1});
+    kino__verdict_deinit(&v);
+    kino__verdict_facts_deinit(&facts);
+    facts = (kino__verdict_facts){0};
+    return out.data;
+}
+
+/* Every rank needs STEP / 2, rank r of `slow` (a mask) `more` on top; the others wait. */
+static void add_run(int64_t ranks, int64_t steps, uint64_t slow, int64_t more,
+                    kino__slow_cause cause)
+{
+    for (int64_t r = 0; r < ranks; r++) {
+        add_rank(r, NULL);
+        for (int64_t s = 0; s < steps; s++)
+            add_step(s, STEP / 2 + (slow >> r & 1 ? more : 0), cause, STEP);
+    }
+}
+
+TEST(verdict_names_the_rank_the_others_wait_for_and_its_cause)
+{
+    add_run(4, 6, 1 << 2, 200000, KINO__SLOW_KERNELS);
+    CHECK_STR(verdict(), "2:kernels 200000");
+    add_run(2, 6, 1 << 1, 200000, KINO__SLOW_HOST);
+    CHECK_STR(verdict(), "1:host 200000");
+    add_run(64, 6, UINT64_C(1) << 63, 100000, KINO__SLOW_LOADER);
+    CHECK_STR(verdict(), "63:data loader 100000");
+    add_run(8, 6, 1 << 1 | 1 << 5, 100000, KINO__SLOW_COPIES);
+    CHECK_STR(verdict(), "1:copies 100000; 5:copies 100000");
+    add_run(4, 6, 0, 0, KINO__SLOW_HOST);
+    CHECK_STR(verdict(), "-");
+}
+
+TEST(verdict_begins_above_five_percent_of_the_step)
+{
+    add_run(2, 6, 1, STEP / 20, KINO__SLOW_HOST);
+    CHECK_STR(verdict(), "-");
+    add_run(2, 6, 1, STEP / 20 + 1, KINO__SLOW_HOST);
+    CHECK_STR(verdict(), "0:host 50001");
+}
+
+TEST(verdict_begins_at_half_of_that_where_the_others_are_alike)
+{
+    add_run(4, 6, 1, STEP / 40, KINO__SLOW_HOST);
+    CHECK_STR(verdict(), "-");
+    add_run(4, 6, 1, STEP / 40 + 1, KINO__SLOW_HOST);
+    CHECK_STR(verdict(), "0:host 25001");
+    add_run(4, 2, 1, STEP / 25, KINO__SLOW_HOST); /* two steps say too little */
+    CHECK_STR(verdict(), "-");
+}
+
+/* Four ranks, one of them 40000 above the middle of the others, which are `apart`: their deviation
+ * is that, and 14.09 times 1.155 times it may be chance. */
+static void add_unlike(int64_t apart)
+{
+    const int64_t more[] = {0, apart, 2 * apart, apart + 40000};
+    for (int64_t r = 0; r < 4; r++) {
+        add_rank(r, NULL);
+        for (int64_t s = 0; s < 6; s++)
+            add_step(s, STEP / 2 + more[r], KINO__SLOW_KERNELS, STEP);
+    }
+}
+
+TEST(verdict_does_not_accuse_of_what_differs_between_any_ranks)
+{
+    add_unlike(2455);
+    CHECK_STR(verdict(), "3:kernels 40000");
+    add_unlike(2462);
+    CHECK_STR(verdict(), "-");
+}
+
+TEST(verdict_on_two_steps_begins_at_one_and_a_half_times)
+{
+    add_run(2, 2, 1, STEP * 3 / 40, KINO__SLOW_HOST);
+    CHECK_STR(verdict(), "-");
+    add_run(2, 2, 1, STEP * 3 / 40 + 1, KINO__SLOW_HOST);
+    CHECK_STR(verdict(), "0:host 75001");
+}
+
+TEST(verdict_does_not_accuse_whoever_is_last_by_chance)
+{
+    fixture_random random = {3};
+    for (int round = 0; round < 50; round++) {
+        int64_t ranks = 2 + fixture_random_below(&random, 7);
+        for (int64_t r = 0; r < ranks; r++) {
+            add_rank(r, NULL);
+            for (int64_t s = 0; s < 12; s++)
+                add_step(s, STEP / 2 + fixture_random_below(&random, STEP / 6), KINO__SLOW_KERNELS,
+                         STEP);
+        }
+        CHECK_STR(verdict(), "-");
+    }
+}
+
+TEST(verdict_needs_others_that_wait)
+{
+    for (int64_t r = 0; r < 4; r++) { /* rank 3 is slower, yet nobody waits: it is out of phase */
+        add_rank(r, NULL);
+        for (int64_t s = 0; s < 6; s++)
+            add_step(s, r == 3 ? 900000 : 600000, KINO__SLOW_KERNELS, r == 3 ? 950000 : 650000);
+    }
+    CHECK_STR(verdict(), "-");
+}
+
+TEST(verdict_compares_the_steps_that_all_have)
+{
+    for (int64_t r = 0; r < 3; r++) { /* rank 1 lacks the last two, rank 2 the first */
+        add_rank(r, NULL);
+        for (int64_t s = r == 2; s < (r == 1 ? 6 : 8); s++)
+            add_step(s, r == 1 ? 800000 : STEP / 2, KINO__SLOW_LOADER, STEP);
+    }
+    CHECK_STR(verdict(), "1:data loader 300000");
+    for (int64_t r = 0; r < 2; r++) {
+        add_rank(r, NULL);
+        for (int64_t s = 0; s < 4; s++)
+            add_step(s + 100 * r, r ? 800000 : STEP / 2, KINO__SLOW_HOST, STEP);
+    }
+    CHECK_STR(verdict(), "(no two ranks that do the same work have steps in common)");
+}
+
+TEST(verdict_compares_a_rank_with_those_of_its_stage)
+{
+    for (int64_t r = 0; r < 4; r++) { /* the second stage has twice the work */
+        add_rank(r, r < 2 ? "0 [0, 1]" : "1 [2, 3]");
+        for (int64_t s = 0; s < 5; s++)
+            add_step(s, r < 2 ? 400000 : 800000, KINO__SLOW_KERNELS, STEP);
+    }
+    CHECK_STR(verdict(), "-");
+    for (int64_t r = 0; r < 4; r++) {
+        add_rank(r, r < 2 ? "0 [0, 1]" : "1 [2, 3]");
+        for (int64_t s = 0; s < 5; s++)
+            add_step(s, r < 2 ? 400000 : r == 2 ? 700000 : 900000, KINO__SLOW_KERNELS, STEP);
+    }
+    CHECK_STR(verdict(), "3:kernels 200000");
+}
+
+TEST(verdict_leaves_out_processes_without_steps)
+{
+    add_run(2, 6, 1 << 1, 300000, KINO__SLOW_HOST);
+    add_rank(2, NULL); /* a launcher: one made step that lasts the whole recording */
+    add_step(0, 6 * STEP, KINO__SLOW_HOST, 6 * STEP);
+    facts.ranks.items[2].has_steps = false;
+    CHECK_STR(verdict(), "1:host 300000");
+}
+
+/* Rank 1 comes last to every collective by a tenth of the step. */
+static void add_late_run(bool are_host_bound)
+{
+    add_run(4, 6, 1 << 1, 100000, KINO__SLOW_HOST);
+    for (size_t i = 0; i < facts.steps.count; i++)
+        facts.steps.items[i].is_host_bound = are_host_bound;
+}
+
+TEST(verdict_does_not_accuse_a_rank_that_is_late_where_all_hosts_set_their_own_pace)
+{
+    add_late_run(false);
+    CHECK_STR(verdict(), "1:host 100000");
+    add_late_run(true);
+    CHECK_STR(verdict(), "-");
+    add_late_run(false); /* only the slow one's host sets the pace, the others wait for it */
+    for (size_t i = 6; i < 12; i++)
+        facts.steps.items[i].is_host_bound = true;
+    CHECK_STR(verdict(), "1:host 100000");
+}
+
+/* Two stages of two ranks without process groups: 0 and 1 send to 2 and 3. */
+static void add_pipeline(int64_t more_of_stage, int64_t more_of_rank_3)
+{
+    for (int64_t r = 0; r < 4; r++) {
+        add_rank(r, NULL);
+        kino__verdict_rank *rank = &facts.ranks.items[r];
+        rank->has_peer_to_peer = true;
+        rank->self = r;
+        rank->source = r < 2 ? KINO_NO_INT : r - 2;
+        for (int64_t s = 0; s < 6; s++)
+            add_step(s, STEP / 2 + (r < 2 ? 0 : more_of_stage) + (r == 3 ? more_of_rank_3 : 0),
+                     KINO__SLOW_KERNELS, STEP);
+    }
+}
+
+TEST(verdict_finds_the_stages_of_a_pipeline_by_who_receives_from_whom)
+{
+    add_pipeline(200000, 0);
+    CHECK_STR(verdict(), "-");
+    add_pipeline(200000, 150000);
+    CHECK_STR(verdict(), "3:kernels 150000");
+}
