@@ -16,6 +16,7 @@
 #include "base/progress.h"
 #include "codec/codec.h"
 #include "demo/demo_json.h"
+#include "demo/plant.h"
 
 enum { DEFAULT_LAYERS = 6, MAX_RANKS = 1024, MAX_STEPS = 1000000 };
 /* One step of one pass; large, since progress is reported in parts of the total. */
@@ -307,10 +308,12 @@ kino_status kino__demo_write(const char *folder, const kino_demo_options *option
         !kino__str_is(text, ".json.zst"))
         return kino__fail(err, KINO_ARGUMENT,
                           "cannot write '%s': only .json, .json.gz and .json.zst", suffix);
+    if (options->plant)
+        return kino__plant_write(folder, options, suffix, err);
     demo_plan plan = {0};
     KINO_TRY(choose_shape(options, &plan.shape, err));
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-        return kino__fail_errno(err, errno, "cannot make folder '%s'", folder);
+        return kino__fail_errno(err, errno, "cannot create directory '%s'", folder);
     kino__progress_init(&plan.progress, options->progress, options->progress_context);
     kino__progress_stage(&plan.progress, "writing demo",
                          (uint64_t)plan.shape.ranks * plan.shape.steps * (1 + PASS_COUNT) *

@@ -1,9 +1,8 @@
 /* demo_run.c - the public face of the demo generator. */
-#include "demo/demo.h"
-
 #include <string.h>
 
 #include "base/error.h"
+#include "demo/demo.h"
 
 kino_status kino_demo_write(const char *folder, const kino_demo_options *options, kino_error *err)
 {
