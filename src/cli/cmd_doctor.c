@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/printable.h"
 #include "base/sink.h"
 #include "cli/own_tables.h"
 #include "client/client.h"
@@ -26,13 +27,12 @@ typedef struct doctor_options {
 } doctor_options;
 
 static const kino__option options_table[] = {
-    {"full", KINO__OPTION_FLAG, NULL, "say of items that are ok, too, what they mean",
+    {"full", KINO__OPTION_FLAG, NULL, "explain items that are ok, too",
      offsetof(doctor_options, full), false},
     {"require", KINO__OPTION_TEXT, "ITEMS",
-     "exit with 3 unless these items, by their names in --format json, are ok: cupti,sampling",
+     "exit with 3 unless these items are ok: cupti,sampling (names as in --format json)",
      offsetof(doctor_options, require), false},
-    {"pid", KINO__OPTION_COUNT, "N",
-     "look at this running process (and at no group but those named)",
+    {"pid", KINO__OPTION_COUNT, "N", "check running process N, and only the groups named",
      offsetof(doctor_options, pid), false},
     {0},
 };
@@ -62,10 +62,9 @@ static void add_styled(page *p, const char *style, const char *text)
 /* A word of the text, with nothing in it that could steer the terminal. */
 static void add_word(page *p, const char *word, size_t size)
 {
-    for (size_t i = 0; i < size; i++) {
-        char byte = (unsigned char)word[i] < 0x20 || word[i] == 0x7f ? '?' : word[i];
-        kino__buffer_add(&p->text, (kino_str){&byte, 1});
-    }
+    char *to = kino__buffer_reserve(&p->text, size + 1);
+    if (to)
+        p->text.size += kino__copy_printable((kino_str){word, size}, to, size + 1);
 }
 
 /* Text from column `indent` on, broken between words; the first line is already that far. */
@@ -195,19 +194,19 @@ static int show_page(const doctor_options *given, const kino__doctor *doctor)
 static int show_table(const doctor_options *given, const kino__doctor *doctor)
 {
     static const kino_column columns[] = {
-        {"group", KINO_TYPE_STRING, NULL, "what it belongs to"},
-        {"item", KINO_TYPE_STRING, NULL, "its name, for --require"},
-        {"title", KINO_TYPE_STRING, NULL, "what was looked at"},
+        {"group", KINO_TYPE_STRING, NULL, "group of the item"},
+        {"item", KINO_TYPE_STRING, NULL, "name of the item, for --require"},
+        {"title", KINO_TYPE_STRING, NULL, "what was checked"},
         {"state", KINO_TYPE_STRING, NULL, "ok, limited, missing or unknown"},
-        {"value", KINO_TYPE_STRING, NULL, "the number or word behind it"},
-        {"found", KINO_TYPE_STRING, NULL, "what is there"},
-        {"means", KINO_TYPE_STRING, NULL, "what follows for recording"},
+        {"value", KINO_TYPE_STRING, NULL, "the number or word that was found"},
+        {"found", KINO_TYPE_STRING, NULL, "what was found"},
+        {"means", KINO_TYPE_STRING, NULL, "what it means for recording"},
         {"fix", KINO_TYPE_STRING, NULL, "what to do about it"},
     };
     enum { COLUMNS = sizeof columns / sizeof *columns };
     kino__own_tables tables = {0};
-    kino__cells *cells =
-        kino__own_tables_add(&tables, "items", "What can be recorded here", columns, COLUMNS);
+    kino__cells *cells = kino__own_tables_add(
+        &tables, "items", "What can be recorded on this machine", columns, COLUMNS);
     for (size_t i = 0; i < doctor->items.count; i++) {
         const kino__doctor_item *t = &doctor->items.items[i];
         const char *texts[COLUMNS] = {
@@ -251,10 +250,10 @@ static int check_required(const kino__doctor *doctor, const char *list)
         if (size && !is_met(doctor, list, size, &is_known))
             code = KINO__EXIT_CHECK;
         if (!is_known)
-            return kino__report_usage(&kino__command_doctor,
-                                      "--require: there is no item '%.*s' (kino doctor --format "
-                                      "csv has them all)",
-                                      (int)size, list);
+            return kino__report_usage(
+                &kino__command_doctor,
+                "unknown item '%.*s' for --require (see 'kino doctor --format csv')", (int)size,
+                list);
         list += size + (list[size] == ',');
     }
     return code;
@@ -274,23 +273,24 @@ static void look_at_daemon(kino__doctor *doctor)
         const kino__json_in *list = kino__json_in_member(answer.root, "processes");
         size_t count = list ? list->count : 0;
         item.value = kino__doctor_text(doctor, "%s", client.place);
-        item.found = kino__doctor_text(doctor, "answers at %s, %zu process%s registered",
+        item.found = kino__doctor_text(doctor, "running at %s, %zu process%s registered",
                                        client.place, count, count == 1 ? "" : "es");
-        item.means = "kino trigger can trace processes that run";
+        item.means = "kino trigger can trace running processes";
         kino__client_answer_deinit(&answer);
     } else if (st == KINO_OK && client.kind == KINO__CLIENT_DYNOLOG) {
         item.state = KINO__DOCTOR_LIMITED;
         item.value = kino__doctor_text(doctor, "%s", client.place);
-        item.found = kino__doctor_text(doctor, "one that speaks as Dynolog %s does, at %s",
-                                       client.version, client.place);
-        item.means = "kino trigger works, but is not told what becomes of a request";
-        item.fix = "end it, and start 'kino daemon'";
+        item.found =
+            kino__doctor_text(doctor, "a daemon compatible with Dynolog %s is running at %s",
+                              client.version, client.place);
+        item.means = "kino trigger works, but cannot see the state of a request";
+        item.fix = "stop it and start 'kino daemon'";
     } else {
         item.state = st == KINO_NOT_FOUND ? KINO__DOCTOR_MISSING : KINO__DOCTOR_UNKNOWN;
         item.found =
-            st == KINO_NOT_FOUND ? "none runs here" : kino__doctor_text(doctor, "%s", err.message);
-        item.means = "processes that run cannot be traced; kino record needs no daemon";
-        item.fix = "start 'kino daemon', and programs with KINETO_USE_DAEMON=1";
+            st == KINO_NOT_FOUND ? "not running" : kino__doctor_text(doctor, "%s", err.message);
+        item.means = "running processes cannot be traced; kino record does not need a daemon";
+        item.fix = "start 'kino daemon', then start programs with KINETO_USE_DAEMON=1";
     }
     kino__doctor_add(doctor, &item);
 }
@@ -345,13 +345,12 @@ static void describe(kino__buffer *out)
 const kino__command kino__command_doctor = {
     .name = "doctor",
     .arguments = "[GROUP...]",
-    .summary = "what can be recorded on this machine, what is missing, how to fix it",
+    .summary = "show what can be recorded on this machine",
     .description =
-        "Tries what recording needs: clocks, samples and counters of the processor, the\n"
-        "libraries of GPU vendors, memory for buffers, the daemon; and looks for what is\n"
-        "in the way: other profilers, containers, missing permissions. Items are ok,\n"
-        "limited, missing or unknown. Nothing is changed. Without GROUP all groups are\n"
-        "looked at.\n",
+        "Tests what recording needs (clocks, CPU samples and counters, the libraries of\n"
+        "GPU vendors, memory for buffers, the daemon) and looks for what can prevent it:\n"
+        "other profilers, containers, missing permissions. Each item is ok, limited,\n"
+        "missing or unknown. Nothing is changed. Without GROUP, all groups are checked.\n",
     .describe = describe,
     .options = options_table,
     .groups = KINO__COMMAND_PRINTS,

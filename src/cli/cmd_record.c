@@ -35,35 +35,37 @@ typedef struct record_options {
 
 static const kino__option options_table[] = {
     {"output", KINO__OPTION_TEXT, "FILE|DIR",
-     "where the trace goes, also -o; its suffix is the format, without one it is .kino (default: "
-     "PROGRAM-PID.kino)",
+     "write the trace to FILE or DIR (also -o); the suffix chooses the format, .kino if there is "
+     "none (default: PROGRAM-PID.kino)",
      offsetof(record_options, output), false},
-    {"delay", KINO__OPTION_SECONDS, "SECONDS", "begin to record so long after the start",
+    {"delay", KINO__OPTION_SECONDS, "SECONDS",
+     "start recording SECONDS after the program starts (default: at once)",
      offsetof(record_options, delay_ms), false},
     {"duration", KINO__OPTION_SECONDS, "SECONDS",
-     "record so long; the trace is written then, the program goes on",
+     "stop recording after SECONDS and write the trace; the program continues (default: until the "
+     "program exits)",
      offsetof(record_options, duration_ms), false},
     {"sampling", KINO__OPTION_TEXT, "RATE|off",
-     "call stacks per second of CPU time, of each thread (default: 1000)",
+     "take RATE call stacks per second of CPU time in each thread (default: 1000)",
      offsetof(record_options, sampling), false},
-    {"stacks", KINO__OPTION_CHOICE, "fp|dwarf|none",
-     "how stacks are walked: by frame pointers, or by a copy of each stack, which is slower and "
-     "sees more (default: fp)",
+    {"stacks", KINO__OPTION_CHOICE, "auto|fp|dwarf|none",
+     "walk stacks by frame pointers (fp) or from a copy of each stack (dwarf), which is slower but "
+     "sees more; auto uses frame pointers if the program has them (default: auto)",
      offsetof(record_options, stacks), false},
-    {"system", KINO__OPTION_FLAG, NULL, "what else ran on the processors, where that is permitted",
+    {"system", KINO__OPTION_FLAG, NULL, "also record what else ran on the processors, if permitted",
      offsetof(record_options, system), false},
     {"categories", KINO__OPTION_TEXT, "LIST",
-     "only these categories of events: user_annotation,kernel,cpu_sample,...",
+     "record only these categories of events: user_annotation,kernel,cpu_sample,...",
      offsetof(record_options, categories), false},
     {"buffer", KINO__OPTION_SIZE, "SIZE",
-     "memory for the events of each process that has some (default: 64MiB)",
+     "buffer SIZE of events for each process that has any (default: 64MiB)",
      offsetof(record_options, buffer), false},
     {"flight-recorder", KINO__OPTION_SECONDS, "SECONDS",
-     "keep the newest events when the buffer is full, and write those of the last SECONDS before "
-     "the end; 0: all that are left",
+     "overwrite the oldest events when the buffer is full, and write the last SECONDS before the "
+     "end; 0 writes everything still in the buffer",
      offsetof(record_options, flight_ms), false},
     {"merge", KINO__OPTION_FLAG, NULL,
-     "one file for all processes, instead of one for each in a folder",
+     "write one file for all processes, not a directory with one file per process",
      offsetof(record_options, merge), false},
     {0},
 };
@@ -72,7 +74,7 @@ static void init(void *options)
 {
     record_options *o = options;
     o->sampling = "1000";
-    o->stacks = "fp";
+    o->stacks = "auto";
     o->flight_ms = UINT_MAX;
 }
 
@@ -116,7 +118,7 @@ static void tell_files(const kino__record_result *result)
     for (size_t i = 0; i < shown; i++) {
         const kino__record_file *file = files[i];
         if (file->pid)
-            kino__report_note("  %s: %" PRIu64 " event%s of %s, process %" PRId64, file->path,
+            kino__report_note("  %s: %" PRIu64 " event%s from %s, process %" PRId64, file->path,
                               file->events, plural(file->events), file->name, file->pid);
         else
             kino__report_note("  %s: %" PRIu64 " event%s", file->path, file->events,
@@ -130,14 +132,14 @@ static void tell_files(const kino__record_result *result)
 static void tell_losses(const kino__record_result *result)
 {
     if (result->dropped)
-        kino__report_note("%" PRIu64 " record%s found no room in the buffer: --buffer makes it "
-                          "larger, --flight-recorder keeps the newest",
+        kino__report_note("%" PRIu64 " record%s dropped: buffer full (use --buffer for a larger "
+                          "one, or --flight-recorder to keep the newest)",
                           result->dropped, plural(result->dropped));
     if (result->overwritten)
-        kino__report_note("%" PRIu64 " older record%s made room for newer ones",
+        kino__report_note("%" PRIu64 " older record%s overwritten by newer ones",
                           result->overwritten, plural(result->overwritten));
     if (result->open_spans)
-        kino__report_note("%" PRIu64 " span%s had no end yet", result->open_spans,
+        kino__report_note("%" PRIu64 " span%s not finished", result->open_spans,
                           plural(result->open_spans));
 }
 
@@ -175,16 +177,16 @@ static void tell(void *context, const kino__record_result *result)
     if (result->file_count) {
         char samples[64] = "";
         if (result->samples)
-            (void)snprintf(samples, sizeof samples, ", with %" PRIu64 " sample%s", result->samples,
-                           plural(result->samples));
-        kino__report_note("recorded %" PRIu64 " event%s%s, of %zu process%s:", result->events,
+            (void)snprintf(samples, sizeof samples, ", including %" PRIu64 " sample%s,",
+                           result->samples, plural(result->samples));
+        kino__report_note("recorded %" PRIu64 " event%s%s from %zu process%s:", result->events,
                           plural(result->events), samples, result->recorded,
                           result->recorded == 1 ? "" : "es");
         tell_files(result);
     } else if (s->categories) {
-        kino__report_note("nothing was recorded of the categories '%s'", s->categories);
+        kino__report_note("nothing was recorded in categories '%s'", s->categories);
     } else {
-        kino__report_note("nothing was recorded: no range, no work on a device, no sample");
+        kino__report_note("nothing was recorded: no ranges, device work or samples");
     }
     tell_losses(result);
     for (size_t i = 0; i < result->note_count; i++)
@@ -263,15 +265,18 @@ static int check(const record_options *given, unsigned *rate)
     kino_error err;
     size_t size = given->output ? strlen(given->output) : 0;
     if (!read_rate(given->sampling, rate))
-        return kino__report_usage(&kino__command_record,
-                                  "--sampling: '%s' is neither a rate from 1 to %d nor 'off'",
-                                  given->sampling, RATE_MAX);
+        return kino__report_usage(
+            &kino__command_record,
+            "invalid value '%s' for --sampling (expected: a rate from 1 to %d, or off)",
+            given->sampling, RATE_MAX);
     if (given->buffer && given->buffer < KINO_BUDGET_MIN_BYTES)
-        return kino__report_usage(&kino__command_record, "--buffer: at least %u MiB are needed",
+        return kino__report_usage(&kino__command_record,
+                                  "invalid value for --buffer (expected: at least %u MiB)",
                                   KINO_BUDGET_MIN_BYTES >> 20);
     if (given->output && strcmp(given->output, "-.kino") == 0)
-        return kino__report_usage(&kino__command_record,
-                                  "--output: a file is needed: standard output is the program's");
+        return kino__report_usage(
+            &kino__command_record,
+            "invalid value '-' for --output: standard output belongs to the program");
     if (given->output && !(size && given->output[size - 1] == '/') &&
         kino_writer_check(given->output, format_of(given->output), &err) != KINO_OK)
         return kino__report_usage(&kino__command_record, "--output: %s", err.message);
@@ -327,8 +332,9 @@ static int run_record(void *options, char **arguments, size_t count)
     kino__text_list categories = {0};
     unsigned rate;
     if (!count)
-        return kino__report_usage(&kino__command_record,
-                                  "which program? kino record [options] -- PROGRAM ARGUMENTS");
+        return kino__report_usage(
+            &kino__command_record,
+            "missing argument: PROGRAM (kino record [options] -- PROGRAM [ARGUMENTS])");
     char *output = given->output ? complete_output(given->output) : NULL;
     if (given->output && !output)
         return kino__report_error(&err, KINO__EXIT_FAILED);
@@ -361,15 +367,15 @@ static bool print_help(kino__buffer *out, const void *options, bool is_manual)
 const kino__command kino__command_record = {
     .name = "record",
     .arguments = "-- PROGRAM [ARGUMENTS]",
-    .summary = "run a program and record what it does, without changing it",
+    .summary = "run a program and record a trace of it",
     .description =
-        "Runs PROGRAM and records it and its children: ranges that it marks with NVTX,\n"
-        "ITT or libkino, work on GPUs (CUDA, ROCm, XPU) and OpenCL devices, and samples\n"
-        "of its call stacks. Nothing has to be built for it. Its input, output, exit\n"
-        "code and signals are its own; a program that crashes or is killed leaves a\n"
-        "trace, too. Each process gets a trace; several go into a folder, or with\n"
-        "--merge into one file. What cannot be recorded here, and why, is said at the\n"
-        "end; 'kino doctor' tells it before.\n",
+        "Runs PROGRAM and records it and its children: ranges marked with NVTX, ITT or\n"
+        "libkino, work on GPUs (CUDA, ROCm, XPU) and OpenCL devices, and call-stack\n"
+        "samples. The program does not need to be rebuilt. Its input, output, exit code\n"
+        "and signals are not affected, and a program that crashes or is killed still\n"
+        "leaves a trace. Each process gets its own trace; several traces go to a\n"
+        "directory, or to one file with --merge. At the end, kino record lists what\n"
+        "could not be recorded and why; 'kino doctor' shows this in advance.\n",
     .options = options_table,
     .options_size = sizeof(record_options),
     .init = init,

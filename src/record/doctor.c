@@ -61,7 +61,8 @@ kino_status kino__doctor_run(kino__doctor *doctor, const char *name, kino_error 
         groups[i].look(doctor);
     }
     if (!is_found)
-        return kino__fail(err, KINO_NOT_FOUND, "there is no group of items '%s'", name);
+        return kino__fail(err, KINO_NOT_FOUND, "unknown group '%s' (see 'kino doctor --help')",
+                          name);
     return doctor->failed ? kino__fail_nomem(err) : KINO_OK;
 }
 

@@ -90,25 +90,27 @@ static void check_counter(kino__doctor *d)
     const char *wanted = kino__doctor_variable("KINO_CLOCK");
     if (!has_invariant_counter()) {
         item.state = KINO__DOCTOR_LIMITED;
-        item.found = "the processor says of no counter that it runs at one speed at all times";
-        item.means = "the recorder asks the system for each time stamp: 20 to 300 ns more an event";
+        item.found = "the processor has no counter with a guaranteed constant rate";
+        item.means =
+            "the recorder reads the system clock for each timestamp: 20 to 300 ns more per event";
     } else {
         double rate = counter_rate();
         item.value = kino__doctor_text(d, "%.0f", rate);
         item.found = kino__doctor_text(
             d, "invariant, %.4f GHz measured against CLOCK_MONOTONIC_RAW", rate / 1e9);
-        item.means = "time stamps cost a few ns and agree between processors";
+        item.means = "timestamps cost a few ns and agree across processors";
     }
     if (item.value && !is_trusted) {
         item.state = KINO__DOCTOR_LIMITED;
         item.found = kino__doctor_text(
             d, "invariant, but the kernel does not trust it; its clock sources are: %s", sources);
-        item.means = "the recorder asks the system for each time stamp: 20 to 300 ns more an event";
+        item.means =
+            "the recorder reads the system clock for each timestamp: 20 to 300 ns more per event";
         item.fix = "see 'dmesg | grep -i tsc' for the reason; on a virtual machine let the host "
                    "pass an invariant TSC through";
     } else if (item.value && wanted && strcmp(wanted, "monotonic") == 0) {
         item.state = KINO__DOCTOR_LIMITED;
-        item.means = "KINO_CLOCK=monotonic tells the recorder not to use it";
+        item.means = "disabled by KINO_CLOCK=monotonic";
         item.fix = "unset KINO_CLOCK";
     }
     kino__doctor_add(d, &item);
@@ -141,15 +143,15 @@ static void check_system_clock(kino__doctor *d)
     item.state =
         is_slow || step.tv_sec || step.tv_nsec > 1000 ? KINO__DOCTOR_LIMITED : KINO__DOCTOR_OK;
     item.value = kino__doctor_text(d, "%" PRId64, cost);
-    item.found = kino__doctor_text(d, "clock source %s, steps of %ld ns, %" PRId64 " ns a look",
+    item.found = kino__doctor_text(d, "clock source %s, resolution %ld ns, %" PRId64 " ns per read",
                                    has_source ? source : "unknown", step.tv_nsec, cost);
     if (is_slow) {
-        item.means = "each look is a system call: anchors are loose, sampling and fallback time "
-                     "stamps are dear";
-        item.fix = "choose a clock source that programs can read themselves: echo tsc > "
+        item.means = "each read is a system call: clock anchors are imprecise, and sampling and "
+                     "fallback timestamps are slow";
+        item.fix = "select a clock source that programs can read without a system call: echo tsc > "
                    "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     } else {
-        item.means = "traces of this machine are on one clock to well under a microsecond";
+        item.means = "traces of this machine share one clock, accurate to well under a microsecond";
     }
     kino__doctor_add(d, &item);
 }
@@ -161,17 +163,17 @@ static void check_wall_clock(kino__doctor *d)
     kino__doctor_item item = {.name = "wall-clock", .title = "wall clock"};
     if (answer < 0) {
         item.state = KINO__DOCTOR_UNKNOWN;
-        item.found = "the system does not tell whether the clock is synchronised";
+        item.found = "the system does not report whether the clock is synchronized";
     } else if (answer == TIME_ERROR || (state.status & STA_UNSYNC)) {
         item.state = KINO__DOCTOR_LIMITED;
         item.value = "unsynchronised";
-        item.found = "not synchronised with other machines (adjtimex)";
-        item.means = "traces of several machines are shifted by the difference of their clocks";
-        item.fix = "run chronyd or systemd-timesyncd; one machine alone needs nothing";
+        item.found = "not synchronized with other machines (adjtimex)";
+        item.means = "traces of several machines are offset by the difference between their clocks";
+        item.fix = "run chronyd or systemd-timesyncd; not needed for a single machine";
     } else {
         item.value = "synchronised";
-        item.found = kino__doctor_text(d, "synchronised, off by at most %ld us", state.maxerror);
-        item.means = "traces of several machines fit together to about that";
+        item.found = kino__doctor_text(d, "synchronized, maximum error %ld µs", state.maxerror);
+        item.means = "traces of several machines align to within about that";
     }
     kino__doctor_add(d, &item);
 }

@@ -44,13 +44,13 @@ static const char *reason(int error)
         return "not permitted at this level (EACCES)";
     case ENOENT:
     case ENODEV:
-        return "the processor or hypervisor has none (ENOENT)";
+        return "not available from the processor or hypervisor (ENOENT)";
     case EOPNOTSUPP:
         return "not supported by the processor or hypervisor (EOPNOTSUPP)";
     case ENOSYS:
-        return "perf_event_open is missing from the kernel, or filtered (ENOSYS)";
+        return "perf_event_open is not in the kernel, or is filtered (ENOSYS)";
     case EMFILE:
-        return "no file descriptors are left (EMFILE)";
+        return "no file descriptors left (EMFILE)";
     default:
         return "refused";
     }
@@ -135,17 +135,17 @@ static void check_level(kino__doctor *d)
     kino__doctor_item item = {.name = "perf-level", .title = "kernel.perf_event_paranoid"};
     if (!kino__doctor_read_int(PARANOID, &level)) {
         item.state = KINO__DOCTOR_MISSING;
-        item.found = "the kernel has no perf_event (no " PARANOID ")";
-        item.means = "no samples, no context switches, no counters";
-        item.fix = "a kernel with CONFIG_PERF_EVENTS";
+        item.found = "the kernel has no perf_event support (no " PARANOID ")";
+        item.means = "samples, context switches and counters cannot be recorded";
+        item.fix = "use a kernel with CONFIG_PERF_EVENTS";
         kino__doctor_add(d, &item);
         return;
     }
     static const char *const meanings[] = {
-        "everything but raw tracepoints is open to all users",
-        "users may also look at the kernel's side of their own programs",
-        "users may look at their own programs, outside of the kernel",
-        "users may look at nothing: a level that some distributions add",
+        "all users may use everything except raw tracepoints",
+        "users may profile their own programs, including time in the kernel",
+        "users may profile their own programs, except for time in the kernel",
+        "users may not profile anything (a level added by some distributions)",
     };
     size_t index = level < 1 ? 0 : level > 3 ? 3 : (size_t)level;
     char status[64] = "";
@@ -156,7 +156,7 @@ static void check_level(kino__doctor *d)
     item.value = kino__doctor_text(d, "%" PRId64, level);
     item.found =
         kino__doctor_text(d, "level %" PRId64 "%s", level,
-                          is_privileged ? "; this user has CAP_PERFMON and is above it" : "");
+                          is_privileged ? "; does not apply: this user has CAP_PERFMON" : "");
     item.means = meanings[index];
     if (level > PARANOID_USUAL && !is_privileged) {
         item.state = KINO__DOCTOR_LIMITED;
@@ -173,18 +173,18 @@ static void check_sampling(kino__doctor *d)
     if (count < 0) {
         item.state = KINO__DOCTOR_MISSING;
         item.found = refusal(d, -count);
-        item.means = "kino record gives no samples of programs that are not instrumented";
+        item.means = "kino record cannot sample programs that are not instrumented";
         item.fix = refusal_fix(-count);
     } else {
         item.value = kino__doctor_text(d, "%d", count);
         item.found =
-            kino__doctor_text(d, "a cpu-clock timer of 1 ms gave %d sample%s in %d ms of work",
-                              count, count == 1 ? "" : "s", WORK_MS);
-        item.means = "kino record shows where programs spend their time without any change to them";
+            kino__doctor_text(d, "a 1 ms cpu-clock timer gave %d sample%s in %d ms of work", count,
+                              count == 1 ? "" : "s", WORK_MS);
+        item.means = "kino record shows where unmodified programs spend their time";
         if (count < WORK_MS / 4) {
             item.state = KINO__DOCTOR_LIMITED;
-            item.means = "samples come more rarely than asked for: the timer of this machine, or "
-                         "kernel.perf_cpu_time_max_percent, slows them down";
+            item.means = "samples arrive less often than requested, limited by this machine's "
+                         "timer or by kernel.perf_cpu_time_max_percent";
         }
     }
     kino__doctor_add(d, &item);
@@ -209,7 +209,7 @@ static void check_kernel_side(kino__doctor *d)
 {
     struct perf_event_attr attr = sampler(true);
     int fd = open_counter(&attr, 0, -1);
-    kino__doctor_item item = {.name = "kernel-stacks", .title = "the kernel's part of stacks"};
+    kino__doctor_item item = {.name = "kernel-stacks", .title = "kernel stacks"};
     int64_t restrict_level = -1;
     (void)kino__doctor_read_int("/proc/sys/kernel/kptr_restrict", &restrict_level);
     if (fd < 0) {
@@ -222,10 +222,10 @@ static void check_kernel_side(kino__doctor *d)
         item.found = kino__doctor_text(
             d, "samples allowed, names hidden (kernel.kptr_restrict is %" PRId64 ")",
             restrict_level);
-        item.means = "functions of the kernel are shown as addresses";
+        item.means = "kernel functions are shown as addresses";
         item.fix = "sudo sysctl kernel.kptr_restrict=0";
     } else {
-        item.found = "samples allowed, names in /proc/kallsyms readable";
+        item.found = "samples allowed, names readable in /proc/kallsyms";
     }
     if (fd >= 0)
         close(fd);
@@ -245,11 +245,11 @@ static void check_switches(kino__doctor *d)
         item.value = kino__doctor_text(d, "%d", count);
         item.found =
             kino__doctor_text(d, "%d record%s seen around a sleep", count, count == 1 ? "" : "s");
-        item.means = "off-CPU time is shown: when threads waited, and where";
+        item.means = "off-CPU time is recorded: when threads waited, and where";
     } else {
         item.state = KINO__DOCTOR_MISSING;
-        item.found = count < 0 ? refusal(d, -count) : "none were recorded around a sleep";
-        item.means = "waiting threads cannot be told from threads that have nothing to do";
+        item.found = count < 0 ? refusal(d, -count) : "none recorded around a sleep";
+        item.means = "waiting threads cannot be distinguished from idle ones";
         item.fix = count < 0 ? refusal_fix(-count) : NULL;
     }
     kino__doctor_add(d, &item);
@@ -275,7 +275,7 @@ static void check_faults(kino__doctor *d)
     } else {
         item.state = KINO__DOCTOR_MISSING;
         item.found = fd < 0 ? refusal(d, -fd) : "the counter stays at 0";
-        item.means = "page faults are not in the trace";
+        item.means = "page faults are not recorded";
         item.fix = fd < 0 ? refusal_fix(-fd) : NULL;
     }
     if (fd >= 0)
@@ -307,20 +307,20 @@ static void check_hardware(kino__doctor *d)
     int64_t instructions = hardware_count(PERF_COUNT_HW_INSTRUCTIONS);
     kino__doctor_item item = {.name = "hardware-counters", .title = "hardware counters"};
     if (cycles > 0 && instructions > 0) {
-        item.found = "cycles and instructions count";
+        item.found = "cycles and instructions are counted";
     } else if (cycles < 0 || instructions < 0) {
         int error = (int)-(cycles < 0 ? cycles : instructions);
         item.state = KINO__DOCTOR_MISSING;
         item.found = refusal(d, error);
-        item.means = "no cycles, instructions, cache misses; samples come from a timer instead";
+        item.means = "no cycles, instructions or cache misses; samples come from a timer instead";
         item.fix = error == ENOENT || error == EOPNOTSUPP || error == ENODEV
-                       ? "on a virtual machine: let the host pass its counters (vPMU) through; "
-                         "sampling works without them"
+                       ? "on a virtual machine, have the host expose its counters (vPMU); sampling "
+                         "works without them"
                        : refusal_fix(error);
     } else {
         item.state = KINO__DOCTOR_LIMITED;
         item.found = "can be opened, but stay at 0";
-        item.means = "no cycles, instructions, cache misses; samples come from a timer instead";
+        item.means = "no cycles, instructions or cache misses; samples come from a timer instead";
     }
     kino__doctor_add(d, &item);
 }
@@ -331,12 +331,12 @@ static void check_system_wide(kino__doctor *d)
     int fd = open_counter(&attr, -1, 0);
     kino__doctor_item item = {.name = "system-wide", .title = "all processes (--system)"};
     if (fd >= 0) {
-        item.found = "a counter over all processes of a processor can be opened";
+        item.found = "counters over all processes can be opened";
         close(fd);
     } else {
         item.state = KINO__DOCTOR_MISSING;
         item.found = refusal(d, -fd);
-        item.means = "kino record sees the program and its children, not what else ran";
+        item.means = "kino record sees the program and its children, but not other processes";
         item.fix = -fd == ENOSYS ? refusal_fix(-fd)
                                  : "sudo sysctl kernel.perf_event_paranoid=0, or give CAP_PERFMON";
     }
@@ -364,9 +364,10 @@ static void check_tracepoints(kino__doctor *d)
         item.state = KINO__DOCTOR_MISSING;
         item.found = id < 0 ? "tracefs is not mounted, or not readable"
                             : kino__doctor_text(d, "sched:sched_switch: %s", refusal(d, -fd));
-        item.means = "who woke whom is not known; context switches are seen without it";
-        item.fix = id < 0 ? "sudo mount -t tracefs nodev /sys/kernel/tracing, and read access to it"
-                          : "CAP_PERFMON, or sudo sysctl kernel.perf_event_paranoid=-1";
+        item.means = "wake-ups are not recorded; context switches still are";
+        item.fix =
+            id < 0 ? "sudo mount -t tracefs nodev /sys/kernel/tracing, and grant read access to it"
+                   : "CAP_PERFMON, or sudo sysctl kernel.perf_event_paranoid=-1";
     }
     kino__doctor_add(d, &item);
 }
@@ -382,25 +383,24 @@ static void check_buffers(kino__doctor *d)
     item.state = has_limit ? KINO__DOCTOR_OK : KINO__DOCTOR_UNKNOWN;
     if (lock.rlim_cur == RLIM_INFINITY)
         item.found = kino__doctor_text(
-            d, "kernel.perf_event_mlock_kb is %" PRId64 ", locked memory is not limited", kib);
+            d, "kernel.perf_event_mlock_kb is %" PRId64 ", locked memory is unlimited", kib);
     else
         item.found = kino__doctor_text(d,
                                        "kernel.perf_event_mlock_kb is %" PRId64
-                                       " (for each of %ld processors), and %s of "
-                                       "locked memory beyond that",
+                                       " (for each of %ld processors), plus %s of locked memory",
                                        kib, processors, kino__doctor_bytes(d, lock.rlim_cur));
     item.value = kino__doctor_text(d, "%" PRId64, kib);
     if (has_limit && kib < 516 && lock.rlim_cur < (rlim_t)8 << 20) {
         item.state = KINO__DOCTOR_LIMITED;
-        item.means = "small buffers: samples may be lost when the machine is busy";
+        item.means = "buffers are small: samples may be lost when the machine is busy";
         item.fix = "sudo sysctl kernel.perf_event_mlock_kb=2048, or a higher 'ulimit -l'";
     }
     kino__doctor_add(d, &item);
     if (!kino__doctor_read_int("/proc/sys/kernel/perf_event_max_sample_rate", &rate))
         return;
-    kino__doctor_item speed = {.name = "sample-rate", .title = "highest sampling rate"};
+    kino__doctor_item speed = {.name = "sample-rate", .title = "maximum sampling rate"};
     speed.value = kino__doctor_text(d, "%" PRId64, rate);
-    speed.found = kino__doctor_text(d, "%" PRId64 " samples a second", rate);
+    speed.found = kino__doctor_text(d, "%" PRId64 " samples per second", rate);
     if (rate < 1000) {
         speed.state = KINO__DOCTOR_LIMITED;
         speed.means = "the kernel has throttled sampling: stacks are coarse";

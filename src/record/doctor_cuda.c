@@ -62,20 +62,20 @@ static void check_driver(kino__doctor *d, bool has_gpu)
     const int64_t *n = probe.result.numbers;
     bool has_module = kino__doctor_read("/proc/driver/nvidia/version", module, sizeof module);
     kino__doctor_item item = {.name = "cuda", .title = "NVIDIA driver"};
-    item.means = "no CUDA program runs here, so there is nothing of CUDA to record";
+    item.means = "CUDA programs cannot run here";
     if (probe.end != KINO__PROBE_DONE) {
         item.state = KINO__DOCTOR_UNKNOWN;
         item.found = kino__probe_story(d, &probe, KINO__DEVICE_TIMEOUT_MS);
-        item.fix = "reinstall the driver: this happens in its own library";
+        item.fix = "reinstall the driver: the failure is inside its library";
     } else if (!n[CUDA_HAS_LIBRARY]) {
         item.state = KINO__DOCTOR_MISSING;
-        item.found = has_gpu ? "an NVIDIA GPU is there, its driver library (libcuda.so.1) is not"
-                             : "no NVIDIA GPU, and no libcuda.so.1";
+        item.found = has_gpu ? "an NVIDIA GPU is present, but not its driver library (libcuda.so.1)"
+                             : "no NVIDIA GPU and no libcuda.so.1";
         item.fix = has_gpu ? "install the driver; in a container: docker run --gpus all" : NULL;
     } else if (n[CUDA_INIT] != 0) {
         item.state = KINO__DOCTOR_MISSING;
         item.found = kino__doctor_text(
-            d, "libcuda.so.1 is there, but cuInit says %" PRId64 "%s", n[CUDA_INIT],
+            d, "libcuda.so.1 is installed, but cuInit returned %" PRId64 "%s", n[CUDA_INIT],
             n[CUDA_INIT] == CUDA_NO_DEVICE ? " (no device)"
             : n[CUDA_INIT] == CUDA_STUB    ? " (a stub for linking, not the driver)"
                                            : "");
@@ -198,17 +198,17 @@ static void tell_refusal(kino__doctor *d, kino__doctor_item *item, const kino__p
     item->state = KINO__DOCTOR_LIMITED;
     item->found = kino__doctor_text(
         d,
-        "API %" PRId64 " in %s loads, and takes callbacks, but cuptiActivityEnable says %" PRId64
-        " (%s)",
+        "API %" PRId64
+        " in %s loads and accepts callbacks, but cuptiActivityEnable returned %" PRId64 " (%s)",
         n[CUPTI_VERSION], r->texts[0], n[CUPTI_ENABLE], r->texts[1]);
     item->means = "CUPTI cannot record anything here";
-    item->fix = has_driver ? "its version must fit the driver: install the CUPTI of the CUDA "
-                             "version that nvidia-smi shows"
-                           : "it needs an NVIDIA driver and GPU: see 'NVIDIA driver'";
+    item->fix = has_driver ? "its version must match the driver: install the CUPTI of the CUDA "
+                             "version shown by nvidia-smi"
+                           : "requires an NVIDIA driver and GPU: see 'NVIDIA driver'";
     if (n[CUPTI_ENABLE] == CUPTI_INSUFFICIENT_PRIVILEGES) {
-        item->means = "the driver lets administrators alone profile";
-        item->fix = "options nvidia NVreg_RestrictProfilingToAdminUsers=0 in /etc/modprobe.d, and "
-                    "reload the module";
+        item->means = "the driver lets only administrators profile";
+        item->fix = "put 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' in /etc/modprobe.d "
+                    "and reload the module";
     }
 }
 
@@ -229,27 +229,27 @@ static void check_cupti(kino__doctor *d, bool has_driver)
     } else if (!n[CUPTI_HAS_LIBRARY]) {
         item.state = KINO__DOCTOR_MISSING;
         item.found = kino__doctor_text(d, "no libcupti.so (%s)", r->texts[0]);
-        item.means = "kernels, copies and calls of CUDA programs are not recorded, unless the "
-                     "program brings its own CUPTI (PyTorch does)";
-        item.fix = has_driver ? "install CUPTI (cuda-cupti of the CUDA toolkit), or name it: "
+        item.means = "kernels, copies and calls of CUDA programs are not recorded unless the "
+                     "program ships its own CUPTI (PyTorch does)";
+        item.fix = has_driver ? "install CUPTI (cuda-cupti of the CUDA toolkit), or set "
                                 "KINO_CUPTI_LIBRARY=/path/libcupti.so"
                               : NULL;
     } else if (n[CUPTI_ENABLE] != 0) {
         tell_refusal(d, &item, r, has_driver);
     } else if (n[CUPTI_SUBSCRIBE] == CUPTI_MULTIPLE_SUBSCRIBERS) {
         item.state = KINO__DOCTOR_LIMITED;
-        item.found = kino__doctor_text(d, "%s, but another profiler has subscribed", r->texts[0]);
-        item.means = "CUPTI has room for one subscriber in a process";
-        item.fix = "see 'Other profilers' below, and end that one";
+        item.found = kino__doctor_text(d, "%s, but another profiler is subscribed", r->texts[0]);
+        item.means = "CUPTI allows only one subscriber per process";
+        item.fix = "see 'Other profilers' below and stop the other profiler";
     } else {
-        item.found = kino__doctor_text(d, "API %" PRId64 " in %s, and it records", n[CUPTI_VERSION],
-                                       r->texts[0]);
+        item.found = kino__doctor_text(d, "API %" PRId64 " in %s, recording works",
+                                       n[CUPTI_VERSION], r->texts[0]);
         item.means = "kernels, copies and calls of CUDA programs are recorded";
         if (r->texts[3][0]) {
             item.state = KINO__DOCTOR_LIMITED;
-            item.means = "the recorder does not find it by itself";
-            item.fix =
-                kino__doctor_text(d, "KINO_CUPTI_LIBRARY=%s, or a line for ldconfig", r->texts[0]);
+            item.means = "the recorder does not find it on its own";
+            item.fix = kino__doctor_text(
+                d, "set KINO_CUPTI_LIBRARY=%s, or add its directory to ldconfig", r->texts[0]);
         }
     }
     kino__doctor_add(d, &item);
@@ -266,12 +266,13 @@ static void check_counters(kino__doctor *d)
     kino__doctor_item item = {.name = "gpu-counters", .title = "GPU counters"};
     item.value = kino__doctor_text(d, "%s", setting);
     item.state = is_closed ? KINO__DOCTOR_LIMITED : KINO__DOCTOR_OK;
-    item.found =
-        is_closed ? "for administrators only (RmProfilingAdminOnly is 1)" : "open to this user";
-    item.means =
-        is_closed ? "no occupancy or bandwidth counters; kernels and copies are recorded" : NULL;
-    item.fix = is_closed ? "options nvidia NVreg_RestrictProfilingToAdminUsers=0 in "
-                           "/etc/modprobe.d, and reload the module"
+    item.found = is_closed ? "restricted to administrators (RmProfilingAdminOnly is 1)"
+                           : "available to this user";
+    item.means = is_closed
+                     ? "occupancy and bandwidth counters are not recorded; kernels and copies are"
+                     : NULL;
+    item.fix = is_closed ? "put 'options nvidia NVreg_RestrictProfilingToAdminUsers=0' in "
+                           "/etc/modprobe.d and reload the module"
                          : NULL;
     kino__doctor_add(d, &item);
 }

@@ -95,24 +95,23 @@ void kino__doctor_look_rocm(kino__doctor *d)
     if (probe.end != KINO__PROBE_DONE) {
         item.state = KINO__DOCTOR_UNKNOWN;
         item.found = kino__probe_story(d, &probe, KINO__DEVICE_TIMEOUT_MS);
-        item.fix = "reinstall ROCm: this happens in its own library";
+        item.fix = "reinstall ROCm: the failure is inside its library";
     } else if (!n[HAS_LIBRARY]) {
         item.state = KINO__DOCTOR_MISSING;
-        item.found = has_gpu ? kino__doctor_text(d,
-                                                 "an AMD GPU is there, librocprofiler-sdk is "
-                                                 "not (%s)",
-                                                 probe.result.texts[0])
-                             : "no AMD GPU, and no librocprofiler-sdk";
-        item.fix = has_gpu ? "install rocprofiler-sdk of ROCm 7 or later, or name it: "
+        item.found =
+            has_gpu ? kino__doctor_text(d, "an AMD GPU is present, but not librocprofiler-sdk (%s)",
+                                        probe.result.texts[0])
+                    : "no AMD GPU and no librocprofiler-sdk";
+        item.fix = has_gpu ? "install rocprofiler-sdk of ROCm 7 or later, or set "
                              "KINO_ROCPROFILER_LIBRARY=/path/librocprofiler-sdk.so.1"
                            : NULL;
     } else if (gpus == 0 || access("/dev/kfd", R_OK | W_OK) != 0) {
         item.state = KINO__DOCTOR_LIMITED;
         item.found = kino__doctor_text(d, "rocprofiler-sdk %s, but %s", item.value,
-                                       gpus == 0 ? "the kernel shows no AMD GPU"
-                                                 : "this user may not open /dev/kfd");
+                                       gpus == 0 ? "the kernel reports no AMD GPU"
+                                                 : "this user cannot open /dev/kfd");
         item.fix = gpus == 0 ? "load amdgpu; in a container: --device /dev/kfd --device /dev/dri"
-                             : "add the user to the groups render and video";
+                             : "add this user to the groups render and video";
     } else if (n[ANSWER] != 0 || n[MAJOR] < 1) {
         item.state = KINO__DOCTOR_LIMITED;
         item.found = kino__doctor_text(d, "rocprofiler-sdk %s is older than 1.0", item.value);
@@ -166,7 +165,7 @@ void kino__doctor_look_xpu(kino__doctor *d)
     bool has_gpu = kino__doctor_has_pci(0x8086);
     kino__doctor_item item = {.name = "xpu", .title = "Intel (Level Zero, PTI)"};
     item.means = "kernels, copies and calls of Intel GPUs are not recorded";
-    item.fix = has_gpu ? "install the Level Zero driver and Intel's PTI (libpti_view), or name it: "
+    item.fix = has_gpu ? "install the Level Zero driver and Intel PTI (libpti_view), or set "
                          "KINO_PTI_LIBRARY=/path/libpti_view.so"
                        : NULL;
     if (n[TOOLS])
@@ -174,11 +173,11 @@ void kino__doctor_look_xpu(kino__doctor *d)
     if (probe.end != KINO__PROBE_DONE) {
         item.state = KINO__DOCTOR_UNKNOWN;
         item.found = kino__probe_story(d, &probe, KINO__DEVICE_TIMEOUT_MS);
-        item.fix = "reinstall the Level Zero driver: this happens in its own library";
+        item.fix = "reinstall the Level Zero driver: the failure is inside its library";
     } else if (!n[HAS_LIBRARY] && !n[TOOLS]) {
         item.state = KINO__DOCTOR_MISSING;
-        item.found = has_gpu ? "an Intel GPU is there, libze_loader and libpti_view are not"
-                             : "no Intel GPU, no libze_loader, no libpti_view";
+        item.found = has_gpu ? "an Intel GPU is present, but not libze_loader and libpti_view"
+                             : "no Intel GPU, libze_loader or libpti_view";
     } else if (!n[TOOLS]) {
         item.state = has_gpu ? KINO__DOCTOR_LIMITED : KINO__DOCTOR_MISSING;
         item.found = kino__doctor_text(d,
@@ -189,7 +188,7 @@ void kino__doctor_look_xpu(kino__doctor *d)
         item.state = KINO__DOCTOR_LIMITED;
         item.found = kino__doctor_text(d, "PTI %s, but %s", item.value,
                                        n[HAS_LIBRARY] ? "Level Zero has no driver (zeInit)"
-                                                      : "libze_loader is missing");
+                                                      : "libze_loader is not installed");
     } else {
         item.found = kino__doctor_text(d, "PTI %s, Level Zero with %" PRId64 " driver%s",
                                        item.value, n[COUNT], n[COUNT] == 1 ? "" : "s");
@@ -267,23 +266,22 @@ static void check_layer(kino__doctor *d, const kino__probe *probe, const char *l
     const char *why = probe->result.texts[2];
     kino__doctor_item item = {.name = "opencl-layer", .title = "OpenCL layers"};
     if (n[CL_LAYER_LOADED]) {
-        item.found = kino__doctor_text(d, "the loader takes layers: it loaded %s", layer);
+        item.found = kino__doctor_text(d, "the loader supports layers: it loaded %s", layer);
         item.means = "commands of OpenCL programs are recorded";
     } else if (n[CL_KNOWS_LAYERS]) {
         item.state = layer ? KINO__DOCTOR_LIMITED : KINO__DOCTOR_UNKNOWN;
-        item.found = layer ? kino__doctor_text(d,
-                                               "the loader knows OPENCL_LAYERS, but did not "
-                                               "load %s",
-                                               why[0] ? why : layer)
-                           : "the loader knows OPENCL_LAYERS; Kino's layer was not found, so it "
-                             "was not tried";
+        item.found =
+            layer ? kino__doctor_text(d, "the loader supports OPENCL_LAYERS, but did not load %s",
+                                      why[0] ? why : layer)
+                  : "the loader supports OPENCL_LAYERS; not tested, because Kino's layer was not "
+                    "found";
         item.means = layer ? "commands of OpenCL programs are not recorded" : NULL;
     } else {
         item.state = KINO__DOCTOR_MISSING;
         item.found =
-            kino__doctor_text(d, "the loader (%s) knows nothing of layers", probe->result.texts[0]);
+            kino__doctor_text(d, "the loader (%s) does not support layers", probe->result.texts[0]);
         item.means = "commands of OpenCL programs are not recorded";
-        item.fix = "a newer loader: ocl-icd 2.3.0, or Khronos's of 2020.12, or later";
+        item.fix = "install a newer loader: ocl-icd 2.3.0, Khronos 2020.12, or later";
     }
     kino__doctor_add(d, &item);
 }
@@ -298,19 +296,19 @@ void kino__doctor_look_opencl(kino__doctor *d)
     if (probe.end != KINO__PROBE_DONE) {
         item.state = KINO__DOCTOR_UNKNOWN;
         item.found = kino__probe_story(d, &probe, KINO__DEVICE_TIMEOUT_MS);
-        item.fix = "remove the runtime that does this from /etc/OpenCL/vendors";
+        item.fix = "remove the failing runtime from /etc/OpenCL/vendors";
     } else if (!n[CL_HAS]) {
         item.state = KINO__DOCTOR_MISSING;
         item.found = "no libOpenCL.so.1";
-        item.means = "no OpenCL program runs here";
-        item.fix = "only if you need it: install an ICD loader (ocl-icd) and a runtime";
+        item.means = "OpenCL programs cannot run here";
+        item.fix = "if you need OpenCL, install an ICD loader (ocl-icd) and a runtime";
     } else if (n[CL_PLATFORMS] == 0) {
         item.state = KINO__DOCTOR_LIMITED;
         item.value = "0";
         item.found = kino__doctor_text(
-            d, "a loader, but no platform (clGetPlatformIDs says %" PRId64 ")", n[CL_ANSWER]);
-        item.means = "there is nothing that OpenCL programs could run on";
-        item.fix = "install a runtime: it puts a file into /etc/OpenCL/vendors";
+            d, "a loader, but no platform (clGetPlatformIDs returned %" PRId64 ")", n[CL_ANSWER]);
+        item.means = "OpenCL programs have no device to run on";
+        item.fix = "install a runtime, which adds a file to /etc/OpenCL/vendors";
     } else {
         item.value = kino__doctor_text(d, "%" PRId64, n[CL_PLATFORMS]);
         item.found =
@@ -319,9 +317,9 @@ void kino__doctor_look_opencl(kino__doctor *d)
                               probe.result.texts[1], n[CL_DEVICES], n[CL_DEVICES] == 1 ? "" : "s");
         if (n[CL_DEVICES] == 0) {
             item.state = KINO__DOCTOR_LIMITED;
-            item.means = "there is nothing that OpenCL programs of this user could run on";
-            item.fix = "look whether this user may use the device (group render or video), and "
-                       "may write where the runtime keeps its cache (HOME)";
+            item.means = "OpenCL programs of this user have no device to run on";
+            item.fix = "check that this user may use the device (group render or video) and can "
+                       "write to the runtime's cache (HOME)";
         }
     }
     kino__doctor_add(d, &item);
@@ -353,7 +351,7 @@ static void check_plugins(kino__doctor *d)
         kino__doctor_item item = {
             .name = "plugin", .title = "plug-in (KINO_PLUGINS)", .value = path};
         if (probe.end == KINO__PROBE_DONE && probe.result.numbers[ANSWER]) {
-            item.found = kino__doctor_text(d, "%s loads and has its entry", path);
+            item.found = kino__doctor_text(d, "%s loads and has its entry point", path);
         } else {
             item.state = KINO__DOCTOR_MISSING;
             item.found =
@@ -363,7 +361,7 @@ static void check_plugins(kino__doctor *d)
                     ? kino__doctor_text(d, "%s has no function kino_device_plugin_v1", path)
                     : kino__doctor_text(d, "%s", probe.result.texts[0]);
             item.means = "its device is not in any trace";
-            item.fix = "correct or unset KINO_PLUGINS";
+            item.fix = "fix or unset KINO_PLUGINS";
         }
         kino__doctor_add(d, &item);
     }

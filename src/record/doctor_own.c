@@ -48,7 +48,7 @@ const char *kino__doctor_find_library(kino__doctor *d, const char *name)
 }
 
 static const char *const whole =
-    "install Kino as a whole (cmake --install), or keep the build folder together";
+    "install all of Kino (cmake --install), or keep the build directory complete";
 
 const char *kino__doctor_inject_library(kino__doctor *d, const char **why)
 {
@@ -66,8 +66,8 @@ static void check_inject(kino__doctor *d)
     kino__doctor_item item = {.name = "inject", .title = "libkino_inject.so", .value = path};
     item.state = path ? KINO__DOCTOR_OK : KINO__DOCTOR_MISSING;
     item.found = path ? path : why;
-    item.means = path ? "kino record can look into unmodified programs"
-                      : "kino record sees samples only: no NVTX, ITT, CUDA, ROCm, OpenCL";
+    item.means = path ? "kino record can trace unmodified programs"
+                      : "kino record can only take samples: no NVTX, ITT, CUDA, ROCm or OpenCL";
     item.fix = path ? NULL : whole;
     kino__doctor_add(d, &item);
 }
@@ -77,7 +77,7 @@ static void check_recorder(kino__doctor *d)
     const char *path = kino__doctor_find_library(d, "libkino.so");
     kino__doctor_item item = {.name = "libkino", .title = "libkino.so", .value = path};
     item.state = path ? KINO__DOCTOR_OK : KINO__DOCTOR_MISSING;
-    item.found = path ? path : "neither beside the program kino nor in its lib folder";
+    item.found = path ? path : "not found beside the kino program or in its lib directory";
     item.means = path ? "programs can be linked with the recorder"
                       : "programs cannot be linked with the recorder; kino record does not need it";
     item.fix = path ? NULL : whole;
@@ -138,21 +138,22 @@ static void check_torch(kino__doctor *d)
         item.found = kino__probe_story(d, &probe, PYTHON_TIMEOUT_MS);
     } else if (r->numbers[TORCH_STATUS] < 0 || !r->texts[0][0]) {
         item.state = KINO__DOCTOR_MISSING;
-        item.found = "no python3 that runs";
-        item.means = "PyTorch programs are traced by the Python that runs them, wherever that is";
+        item.found = "no working python3";
+        item.means = "not needed: PyTorch programs are traced by the Python that runs them";
     } else if (r->numbers[TORCH_STATUS] != 0) {
         item.state = KINO__DOCTOR_MISSING;
-        item.found = kino__doctor_text(d, "%s has no torch", r->texts[0]);
-        item.means = "only this python3 was asked; others may have it";
-        item.fix = "start kino doctor in the environment in which you train";
+        item.found = kino__doctor_text(d, "torch is not installed for %s", r->texts[0]);
+        item.means = "only this python3 was checked; others may have it";
+        item.fix = "run kino doctor in your training environment";
     } else {
         bool is_old = is_old_torch(r->texts[1]);
         item.state = is_old ? KINO__DOCTOR_LIMITED : KINO__DOCTOR_OK;
         item.value = kino__doctor_text(d, "%s", r->texts[1]);
         item.found = kino__doctor_text(d, "%s in %s", r->texts[1], r->texts[0]);
-        item.means = is_old ? "some versions before 2.7 crash or do not register with a daemon"
-                            : "started with KINETO_USE_DAEMON=1 it can be traced with kino trigger";
-        item.fix = is_old ? "PyTorch 2.7 or later" : NULL;
+        item.means =
+            is_old ? "some versions before 2.7 crash or do not register with a daemon"
+                   : "programs started with KINETO_USE_DAEMON=1 can be traced with kino trigger";
+        item.fix = is_old ? "use PyTorch 2.7 or later" : NULL;
     }
     kino__doctor_add(d, &item);
 }

@@ -142,7 +142,7 @@ const char *kino__probe_story(kino__doctor *doctor, const kino__probe *probe, in
     case KINO__PROBE_HUNG:
         return kino__doctor_text(doctor, "%s did not return within %d s", stage, timeout_ms / 1000);
     case KINO__PROBE_FAILED:
-        return "no process could be made to look";
+        return "cannot create a process for the check";
     case KINO__PROBE_DONE:
         break;
     }

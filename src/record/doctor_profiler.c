@@ -70,15 +70,15 @@ static void check_variables(kino__doctor *d)
             d, "%.200s: %s%s", value, variables[i].what,
             access(value, R_OK) == 0 || strpbrk(value, ": ") || ours ? "" : ", and no such file");
         item.means = ours ? "Kino's own"
-                          : "programs started from here carry another tool, which may take "
-                            "callbacks away from Kino; kino record puts itself in front of it";
+                          : "programs started from here load another tool, which may take "
+                            "callbacks away from Kino; kino record takes precedence over it";
         item.fix = ours ? NULL : kino__doctor_text(d, "unset %s", variables[i].name);
         kino__doctor_add(d, &item);
     }
     if (found == 0)
         kino__doctor_add(d, &(kino__doctor_item){.name = "injection",
                                                  .title = "injected libraries",
-                                                 .found = "no variable names any"});
+                                                 .found = "none set in the environment"});
 }
 
 static void check_tracer(kino__doctor *d)
@@ -86,16 +86,16 @@ static void check_tracer(kino__doctor *d)
     char pid[32] = "";
     char path[64], name[64] = "";
     (void)kino__doctor_read_field("/proc/self/status", "TracerPid", pid, sizeof pid);
-    kino__doctor_item item = {.name = "tracer", .title = "debugger on this program"};
+    kino__doctor_item item = {.name = "tracer", .title = "attached debugger"};
     item.value = kino__doctor_text(d, "%s", pid);
     item.found = "none";
     if (*pid && strcmp(pid, "0") != 0) {
         (void)snprintf(path, sizeof path, "/proc/%.20s/comm", pid);
         (void)kino__doctor_read(path, name, sizeof name);
         item.state = KINO__DOCTOR_LIMITED;
-        item.found = kino__doctor_text(d, "process %s (%s) traces this one", pid, name);
-        item.means = "programs started from here stop at each system call or signal: times are not "
-                     "those of a free run";
+        item.found = kino__doctor_text(d, "process %s (%s) is tracing this one", pid, name);
+        item.means = "programs started from here stop at each system call or signal, so their "
+                     "times are not representative";
     }
     kino__doctor_add(d, &item);
 }
@@ -119,13 +119,13 @@ static void check_tools(kino__doctor *d)
             kino__doctor_item item = {.name = "tool", .title = tools[i].what};
             item.state = KINO__DOCTOR_LIMITED;
             item.value = kino__doctor_text(d, "%s", entry->d_name);
-            item.found = kino__doctor_text(d, "%s runs as process %s", name, entry->d_name);
-            item.means = strcmp(tools[i].what, "DCGM") == 0
-                             ? "it may hold the GPU's counters: kernels are recorded, counters not"
-                             : "what it profiles cannot be profiled by Kino in full at the same "
-                               "time";
+            item.found = kino__doctor_text(d, "%s is running as process %s", name, entry->d_name);
+            item.means =
+                strcmp(tools[i].what, "DCGM") == 0
+                    ? "it may hold the GPU counters: kernels are recorded, counters are not"
+                    : "Kino cannot fully profile the same programs at the same time";
             item.fix = strcmp(tools[i].what, "DCGM") == 0 ? "dcgmi profstop, or dcgmi profpause"
-                                                          : "wait for its end";
+                                                          : "wait until it finishes";
             kino__doctor_add(d, &item);
         }
     }
@@ -187,7 +187,7 @@ static void check_process_variables(kino__doctor *d, const process *p)
     kino__doctor_item item = {.name = "process-environment", .title = "environment"};
     if (!p->has_environment) {
         item.state = KINO__DOCTOR_UNKNOWN;
-        item.found = "this user may not read it";
+        item.found = "this user cannot read it";
         kino__doctor_add(d, &item);
         return;
     }
@@ -201,21 +201,21 @@ static void check_process_variables(kino__doctor *d, const process *p)
         one.state = is_ours(value) ? KINO__DOCTOR_OK : KINO__DOCTOR_LIMITED;
         one.value = kino__doctor_text(d, "%s", value);
         one.found = kino__doctor_text(d, "%.200s: %s", value, variables[i].what);
-        one.means = is_ours(value) ? "Kino's own" : "another tool was put into it";
+        one.means = is_ours(value) ? "Kino's own" : "another tool was injected into it";
         kino__doctor_add(d, &one);
     }
     const char *daemon = variable_of(p, "KINETO_USE_DAEMON");
     const char *own = variable_of(p, "KINO_USE_DAEMON");
-    item.found = found ? "other tools are named above" : "names no other tool";
+    item.found = found ? "other tools, see above" : "no other tools";
     kino__doctor_add(d, &item);
-    kino__doctor_item asks = {.name = "process-daemon", .title = "traces on request"};
+    kino__doctor_item asks = {.name = "process-daemon", .title = "on-demand traces"};
     asks.state = daemon || own ? KINO__DOCTOR_OK : KINO__DOCTOR_MISSING;
     asks.found =
         daemon || own
             ? kino__doctor_text(d, "%s is set", daemon ? "KINETO_USE_DAEMON" : "KINO_USE_DAEMON")
             : "neither KINETO_USE_DAEMON nor KINO_USE_DAEMON was set when it started";
-    asks.means = daemon || own ? "it asks a daemon for requests every few seconds"
-                               : "kino trigger cannot reach it, unless the program asks by itself";
+    asks.means = daemon || own ? "it polls a daemon for requests every few seconds"
+                               : "kino trigger cannot reach it unless the program polls on its own";
     asks.fix = daemon || own ? NULL : "start it with KINETO_USE_DAEMON=1";
     kino__doctor_add(d, &asks);
 }
@@ -253,9 +253,9 @@ static void check_process_libraries(kino__doctor *d, int64_t pid)
     kino__doctor_item item = {.name = "process-libraries", .title = "libraries"};
     item.state = file ? KINO__DOCTOR_OK : KINO__DOCTOR_UNKNOWN;
     item.value = kino__doctor_text(d, "%s", list);
-    item.found = !file   ? "this user may not read its maps"
+    item.found = !file   ? "this user cannot read its memory maps"
                  : *list ? item.value
-                         : "none of a profiler or of an accelerator";
+                         : "none belongs to a profiler or an accelerator";
     kino__doctor_add(d, &item);
     if (file)
         (void)fclose(file);
@@ -266,7 +266,7 @@ kino_status kino__doctor_look_process(kino__doctor *d, int64_t pid, kino_error *
     char path[64], text[64] = "", name[64] = "";
     (void)snprintf(path, sizeof path, "/proc/%" PRId64 "/comm", pid);
     if (!kino__doctor_read(path, name, sizeof name))
-        return kino__fail(err, KINO_IO, "there is no process %" PRId64, pid);
+        return kino__fail(err, KINO_IO, "no such process: %" PRId64, pid);
     d->group = "process";
     (void)snprintf(path, sizeof path, "/proc/%" PRId64 "/status", pid);
     (void)kino__doctor_read_field(path, "TracerPid", text, sizeof text);
@@ -274,7 +274,7 @@ kino_status kino__doctor_look_process(kino__doctor *d, int64_t pid, kino_error *
     kino__doctor_item item = {.name = "process-tracer", .title = "debugger"};
     item.value = kino__doctor_text(d, "%s", text);
     item.state = is_traced ? KINO__DOCTOR_LIMITED : KINO__DOCTOR_OK;
-    item.found = is_traced ? kino__doctor_text(d, "process %s traces %s", text, name)
+    item.found = is_traced ? kino__doctor_text(d, "process %s is tracing %s", text, name)
                            : kino__doctor_text(d, "none on %s", name);
     kino__doctor_add(d, &item);
     process p = {.pid = pid};

@@ -71,14 +71,14 @@ static void check_container(kino__doctor *d)
     if (own_pids || own_users) {
         item.state = KINO__DOCTOR_LIMITED;
         item.found =
-            kino__doctor_text(d, "yes%s%s%s: process numbers%s are its own", sign ? " (" : "",
-                              sign ? sign : "", sign ? ")" : "", own_users ? " and users" : "");
-        item.means = "a daemon on the host sees other process numbers, and is reached only through "
-                     "a socket folder that both mount";
-        item.fix = "share the folder and set KINETO_IPC_SOCKET_DIR in both, or run with --pid host "
-                   "--network host";
+            kino__doctor_text(d, "yes%s%s%s, with its own process IDs%s", sign ? " (" : "",
+                              sign ? sign : "", sign ? ")" : "", own_users ? " and user IDs" : "");
+        item.means = "a daemon on the host sees different process IDs and is reachable only "
+                     "through a shared socket directory";
+        item.fix = "mount a shared directory and set KINETO_IPC_SOCKET_DIR on both sides, or run "
+                   "with --pid host --network host";
     } else if (sign) {
-        item.found = kino__doctor_text(d, "yes (%s), with the host's process numbers", sign);
+        item.found = kino__doctor_text(d, "yes (%s), with the host's process IDs", sign);
     } else {
         item.found = "none";
     }
@@ -91,7 +91,7 @@ static void check_seccomp(kino__doctor *d)
     kino__doctor_item item = {.name = "seccomp", .title = "system call filter"};
     if (!kino__doctor_read_field("/proc/self/status", "Seccomp", mode, sizeof mode)) {
         item.state = KINO__DOCTOR_UNKNOWN;
-        item.found = "the kernel does not tell";
+        item.found = "not reported by the kernel";
     } else if (strcmp(mode, "0") == 0) {
         item.value = "0";
         item.found = "none";
@@ -99,9 +99,9 @@ static void check_seccomp(kino__doctor *d)
         item.value = kino__doctor_text(d, "%s", mode);
         item.state = KINO__DOCTOR_LIMITED;
         item.found = "a seccomp filter is active";
-        item.means = "it may refuse perf_event_open and ptrace: the items of CPU sampling say what "
-                     "it left";
-        item.fix = "if something is refused: docker run --security-opt seccomp=PROFILE, with "
+        item.means =
+            "it may block perf_event_open and ptrace; the CPU sampling items show what is allowed";
+        item.fix = "if something is blocked: docker run --security-opt seccomp=PROFILE, with "
                    "perf_event_open allowed";
     }
     kino__doctor_add(d, &item);
@@ -126,25 +126,25 @@ static void check_privileges(kino__doctor *d)
         }
     kino__doctor_item item = {.name = "privileges", .title = "privileges"};
     item.value = kino__doctor_text(d, "%s", list);
-    item.found = *list ? kino__doctor_text(d, "user %u, with %s", (unsigned)geteuid(), list)
-                       : kino__doctor_text(d, "user %u, no capabilities that matter here",
-                                           (unsigned)geteuid());
-    item.means = *list ? "also programs of other users can be looked at"
-                       : "own programs can be recorded; that is all most people need";
+    item.found =
+        *list ? kino__doctor_text(d, "user %u, with %s", (unsigned)geteuid(), list)
+              : kino__doctor_text(d, "user %u, no relevant capabilities", (unsigned)geteuid());
+    item.means = *list ? "programs of other users can be inspected, too"
+                       : "your own programs can be recorded, which is usually enough";
     kino__doctor_add(d, &item);
 }
 
 static void check_ptrace(kino__doctor *d)
 {
     static const char *const meanings[] = {
-        "own programs may be looked at from outside", "a program may look at its children only",
-        "administrators only", "nobody may, until the next boot"};
+        "users may trace their own programs", "programs may trace only their children",
+        "only administrators may trace", "tracing is disabled until the next boot"};
     int64_t level = 0;
     bool has_yama = kino__doctor_read_int("/proc/sys/kernel/yama/ptrace_scope", &level);
     kino__doctor_item item = {.name = "ptrace", .title = "kernel.yama.ptrace_scope"};
     if (!has_yama) {
         item.value = "0";
-        item.found = "Yama is not in this kernel: the usual rules of users hold";
+        item.found = "this kernel has no Yama: the standard user permissions apply";
         kino__doctor_add(d, &item);
         return;
     }
@@ -153,8 +153,8 @@ static void check_ptrace(kino__doctor *d)
     item.found = kino__doctor_text(d, "%" PRId64 ": %s", level, meanings[index]);
     if (level >= 1 && !has_capability(CAP_SYS_PTRACE_BIT)) {
         item.state = level > 1 ? KINO__DOCTOR_LIMITED : KINO__DOCTOR_OK;
-        item.means = "kino record starts its programs itself and needs no more; kino doctor --pid "
-                     "may see little of a running one";
+        item.means = "kino record starts its programs itself and needs nothing more; kino doctor "
+                     "--pid may see little of a running process";
         item.fix = level > 1 ? "sudo sysctl kernel.yama.ptrace_scope=1" : NULL;
     }
     kino__doctor_add(d, &item);
@@ -190,27 +190,26 @@ static void check_folder(kino__doctor *d, const char *name, const char *title, c
     if (error) {
         item.state = KINO__DOCTOR_MISSING;
         item.found = kino__doctor_text(d, "%s: %s", folder,
-                                       error == ENOENT   ? "is not there"
-                                       : error == EACCES ? "this user may not write there"
-                                       : error == EROFS  ? "is read-only"
-                                       : error == ENOSPC || error == EDQUOT
-                                           ? "is full"
-                                           : "nothing can be written there");
+                                       error == ENOENT   ? "does not exist"
+                                       : error == EACCES ? "not writable by this user"
+                                       : error == EROFS  ? "read-only"
+                                       : error == ENOSPC || error == EDQUOT ? "full"
+                                                                            : "not writable");
         item.means = means;
-        item.fix =
-            kino__doctor_text(d, "mount or free %s, or set KINO_DIR to another folder", folder);
+        item.fix = kino__doctor_text(
+            d, "mount %s or free space on it, or set KINO_DIR to another directory", folder);
     } else if (free_bytes < wanted) {
         item.state = KINO__DOCTOR_LIMITED;
         item.found =
-            kino__doctor_text(d, "%s has %s left", folder, kino__doctor_bytes(d, free_bytes));
-        item.means = kino__doctor_text(d, "a recording wants %s a process",
+            kino__doctor_text(d, "%s has %s free", folder, kino__doctor_bytes(d, free_bytes));
+        item.means = kino__doctor_text(d, "a recording uses %s per process",
                                        kino__doctor_bytes(d, usual_budget));
         item.fix = strcmp(folder, "/dev/shm") == 0
                        ? "docker run --shm-size 4g, or sudo mount -o remount,size=4g /dev/shm, or "
-                         "KINO_DIR"
-                       : "free some space, or set KINO_DIR to another folder";
+                         "set KINO_DIR"
+                       : "free some space, or set KINO_DIR to another directory";
     } else {
-        item.found = kino__doctor_text(d, "%s is writable, %s left", folder,
+        item.found = kino__doctor_text(d, "%s is writable, %s free", folder,
                                        kino__doctor_bytes(d, free_bytes));
     }
     kino__doctor_add(d, &item);
@@ -221,12 +220,13 @@ static void check_room(kino__doctor *d)
     const char *own = kino__doctor_variable("KINO_DIR");
     if (own)
         check_folder(d, "buffer-folder", "buffers (KINO_DIR)", own, usual_budget * 8,
-                     "the recorder cannot keep its buffers there, and records nothing");
+                     "the recorder cannot create its buffers there and records nothing");
     check_folder(d, "dev-shm", "buffers (/dev/shm)", "/dev/shm", usual_budget * 8,
-                 "the recorder's buffers go to /tmp, which may be slower");
+                 "the recorder puts its buffers in /tmp, which may be slower");
     const char *temp = kino__doctor_variable("TMPDIR");
-    check_folder(d, "tmp", "temporary files", temp ? temp : "/tmp", usual_budget * 8,
-                 "kino record cannot make its work folder, PyTorch no trace on request");
+    check_folder(
+        d, "tmp", "temporary files", temp ? temp : "/tmp", usual_budget * 8,
+        "kino record cannot create its work directory, and PyTorch cannot write on-demand traces");
 }
 
 /* The limit that a file of a control group holds; UINT64_MAX: none. */
@@ -287,14 +287,14 @@ static void check_memory(kino__doctor *d)
     kino__doctor_item item = {.name = "memory", .title = "memory"};
     item.value = kino__doctor_text(d, "%" PRIu64, free_bytes);
     item.found = kino__doctor_text(d, "%s available%s%s", kino__doctor_bytes(d, free_bytes),
-                                   limit == UINT64_MAX ? "" : "; this control group may use ",
+                                   limit == UINT64_MAX ? "" : "; limit of this control group: ",
                                    limit == UINT64_MAX ? "" : kino__doctor_bytes(d, limit));
     uint64_t least = limit < free_bytes ? limit : free_bytes;
     if (least < usual_budget * 8) {
         item.state = KINO__DOCTOR_LIMITED;
-        item.means = kino__doctor_text(d, "buffers of eight processes (%s each) do not fit",
+        item.means = kino__doctor_text(d, "not enough for the buffers of eight processes (%s each)",
                                        kino__doctor_bytes(d, usual_budget));
-        item.fix = "record with a smaller budget, or give the container more memory";
+        item.fix = "record with a smaller --buffer, or give the container more memory";
     }
     kino__doctor_add(d, &item);
 }
@@ -308,7 +308,7 @@ static void check_files(kino__doctor *d)
     item.found = kino__doctor_text(d, "at most %" PRIu64, (uint64_t)files.rlim_cur);
     if (files.rlim_cur < FILES_WANTED) {
         item.state = KINO__DOCTOR_LIMITED;
-        item.means = "sampling of many threads needs one for each processor and event";
+        item.means = "sampling needs one descriptor per processor and event";
         item.fix = "ulimit -n 4096";
     }
     kino__doctor_add(d, &item);

@@ -108,6 +108,7 @@ static bool add_all(kino__environment *e, char *const *from, const kino__injecti
              set(e, KINO__INJECT_MODE, injection->is_flight ? "flight" : "capture") &&
              set_number(e, KINO__INJECT_FROM, injection->from_ns) &&
              set_number(e, KINO__INJECT_UNTIL, injection->until_ns) &&
+             set_number(e, KINO__INJECT_FILTERS, kino__seccomp_filters()) &&
              set(e, KINO__INJECT_MAIN, "00000000000");
     }
     char **end = ok ? kino__vec_add(&e->items) : NULL;
@@ -164,16 +165,16 @@ kino_status kino__injection_library(char *out, size_t size, kino_error *err)
             !is_there(found, sizeof found, folder, KINO_LIBRARY_FOLDER) &&
             !is_there(found, sizeof found, folder, "../lib"))
             return kino__fail(err, KINO_NOT_FOUND,
-                              "libkino_inject.so is neither beside the program kino nor in '%s/%s'",
+                              "libkino_inject.so not found beside the kino program or in '%s/%s'",
                               folder, KINO_LIBRARY_FOLDER);
     }
     if (!realpath(found, real))
         return kino__fail_errno(err, errno, "cannot read '%s'", found);
     if (strlen(real) >= size || strpbrk(real, " :"))
-        return kino__fail(err, KINO_UNAVAILABLE,
-                          "'%s' cannot be put into programs: a blank or colon in the path ends it "
-                          "for the loader",
-                          real);
+        return kino__fail(
+            err, KINO_UNAVAILABLE,
+            "cannot inject '%s': the dynamic loader does not support a space or colon in the path",
+            real);
     memcpy(out, real, strlen(real) + 1);
     return KINO_OK;
 }

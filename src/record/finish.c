@@ -23,7 +23,7 @@ enum { NAME_MAX_BYTES = 64, NAMES_BYTES = 256, UNSEEN_SHOWN = 3 };
 
 /* -- who has something to show */
 
-static kino__record_process *find_process(kino__record *r, int64_t pid, const char *name,
+static kino__record_process *find_process(kino__recording *r, int64_t pid, const char *name,
                                           int64_t start_raw_ns)
 {
     for (size_t i = 0; i < r->processes.count; i++)
@@ -35,7 +35,7 @@ static kino__record_process *find_process(kino__record *r, int64_t pid, const ch
     return p;
 }
 
-static bool has_process(const kino__record *r, int64_t pid)
+static bool has_process(const kino__recording *r, int64_t pid)
 {
     for (size_t i = 0; i < r->processes.count; i++)
         if (r->processes.items[i].pid == pid)
@@ -52,7 +52,7 @@ static kino_status add_input(kino__record_process *p, const char *path, kino_err
     return KINO_OK;
 }
 
-static kino_load_options load_options(const kino__record *r)
+static kino_load_options load_options(const kino__recording *r)
 {
     kino_load_options load = KINO_LOAD_OPTIONS_INIT;
     load.progress = r->options->progress;
@@ -60,7 +60,7 @@ static kino_load_options load_options(const kino__record *r)
     return load;
 }
 
-static kino_write_options write_options(const kino__record *r)
+static kino_write_options write_options(const kino__recording *r)
 {
     kino_write_options write = KINO_WRITE_OPTIONS_INIT;
     write.progress = r->options->progress;
@@ -69,7 +69,8 @@ static kino_write_options write_options(const kino__record *r)
 }
 
 /* One recording becomes a file of the scratch folder; an empty one becomes nothing. */
-static kino_status take_part(kino__record *r, const kino__part *part, size_t index, kino_error *err)
+static kino_status take_part(kino__recording *r, const kino__record_part *part, size_t index,
+                             kino_error *err)
 {
     kino_run *run = NULL;
     kino_recovery recovery = {.size = sizeof recovery};
@@ -83,8 +84,8 @@ static kino_status take_part(kino__record *r, const kino__part *part, size_t ind
         }
         if (part->is_empty || access(part->path, F_OK) != 0)
             return KINO_OK; /* its process has just ended, and removed it */
-        kino__record_note(r, "the recording of process %" PRId64 " cannot be made a trace: %s",
-                          part->pid, reason.message);
+        kino__record_note(r, "cannot write a trace of process %" PRId64 ": %s", part->pid,
+                          reason.message);
         if (reason.code == KINO_IO && r->failure.code == KINO_OK) /* no room: it is not lost */
             r->failure = reason;
         return KINO_OK;
@@ -108,7 +109,7 @@ static kino_status take_part(kino__record *r, const kino__part *part, size_t ind
 }
 
 /* How many samples the files have: what a flight recorder cuts off is not counted. */
-static bool counts_samples(const kino__record *r)
+static bool counts_samples(const kino__recording *r)
 {
     const kino__record_options *o = r->options;
     bool is_wanted = !o->category_count;
@@ -117,7 +118,7 @@ static bool counts_samples(const kino__record *r)
     return is_wanted && !o->flight_ms;
 }
 
-static kino_status take_samples(kino__record *r, kino_error *err)
+static kino_status take_samples(kino__recording *r, kino_error *err)
 {
     kino__perf_output output = {.folder = r->scratch,
                                 .real_minus_raw = r->real_minus_raw,
@@ -158,27 +159,28 @@ static int compare_processes(const void *left, const void *right)
     return a->pid < b->pid ? -1 : a->pid > b->pid;
 }
 
-static bool is_running(const kino__record *r, int64_t pid)
+static bool is_running(const kino__recording *r, int64_t pid)
 {
     return pid && pid != r->pid && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
 }
 
 /* Behind all others: processes of samples, and of recordings without events. */
-static void note_running(kino__record *r)
+static void note_running(kino__recording *r)
 {
     size_t running = 0;
     for (size_t i = 0; i < r->processes.count; i++)
         running += is_running(r, r->processes.items[i].pid);
     for (size_t i = 0; i < r->parts.items.count; i++) {
-        const kino__part *part = &r->parts.items.items[i];
+        const kino__record_part *part = &r->parts.items.items[i];
         running += part->is_empty && !has_process(r, part->pid) && is_running(r, part->pid);
     }
     if (running)
-        kino__record_note(r, "%zu process%s still running: what %s recorded so far is here",
+        kino__record_note(r,
+                          "%zu process%s still running: the trace contains what %s recorded so far",
                           running, running == 1 ? " is" : "es are", running == 1 ? "it" : "they");
 }
 
-static bool is_seen(const kino__record *r, int64_t pid)
+static bool is_seen(const kino__recording *r, int64_t pid)
 {
     for (size_t i = 0; i < r->parts.seen.count; i++)
         if (r->parts.seen.items[i].pid == pid)
@@ -187,7 +189,7 @@ static bool is_seen(const kino__record *r, int64_t pid)
 }
 
 /* Processes that the library did not tell of: it is not in them, or may not write any more. */
-static void note_unseen(kino__record *r)
+static void note_unseen(kino__recording *r)
 {
     char names[NAMES_BYTES] = "";
     size_t count = 0, used = 0;
@@ -202,17 +204,18 @@ static void note_unseen(kino__record *r)
     if (count > UNSEEN_SHOWN)
         (void)snprintf(names + used, sizeof names - used, " and %zu more", count - UNSEEN_SHOWN);
     if (count)
-        kino__record_note(r,
-                          "only samples of %s: Kino's library is not in %s (static programs), or "
-                          "may not write (another user); ranges and work on devices are not seen",
-                          names, count == 1 ? "it" : "them");
+        kino__record_note(
+            r,
+            "only samples of %s: Kino's library is not loaded in %s (statically linked) or cannot "
+            "write (another user); ranges and device work are not recorded",
+            names, count == 1 ? "it" : "them");
 }
 
-static kino_status take_all(kino__record *r, kino_error *err)
+static kino_status take_all(kino__recording *r, kino_error *err)
 {
     KINO_TRY(kino__parts_read(&r->parts, r->work, r->real_minus_raw, err));
     for (size_t i = 0; i < r->parts.items.count; i++) {
-        const kino__part *part = &r->parts.items.items[i];
+        const kino__record_part *part = &r->parts.items.items[i];
         KINO_TRY(take_part(r, part, i, err));
     }
     for (size_t i = 0; i < r->parts.notes.count; i++)
@@ -231,7 +234,7 @@ static kino_status take_all(kino__record *r, kino_error *err)
 /* -- one trace */
 
 /* The newest part of a flight recorder, and the categories that were asked for. */
-static kino_status cut(const kino__record *r, kino_run *run, kino_run **out, kino_error *err)
+static kino_status cut(const kino__recording *r, kino_run *run, kino_run **out, kino_error *err)
 {
     kino_cut_options options = KINO_CUT_OPTIONS_INIT;
     options.categories = r->options->categories;
@@ -254,7 +257,7 @@ static kino_run *top(const stack_of_runs *runs)
     return runs->items[runs->count - 1];
 }
 
-static kino_status open_process(const kino__record *r, const kino__record_process *p,
+static kino_status open_process(const kino__recording *r, const kino__record_process *p,
                                 stack_of_runs *runs, kino_error *err)
 {
     kino_load_options load = load_options(r);
@@ -262,7 +265,15 @@ static kino_status open_process(const kino__record *r, const kino__record_proces
     merge.is_one_process = true;
     merge.progress = load.progress;
     merge.progress_context = load.progress_context;
-    KINO_TRY(kino_run_open(p->inputs.items, p->inputs.count, &load, &runs->items[0], err));
+    kino__buffer about = {0};
+    kino__parts_about(&r->parts, p->pid, &about);
+    kino__buffer_add(&about, (kino_str){"", 1});
+    load.about = about.size > 1 && !about.failed ? about.data : NULL;
+    kino_status st =
+        about.failed ? kino__fail_nomem(err)
+                     : kino_run_open(p->inputs.items, p->inputs.count, &load, &runs->items[0], err);
+    kino__buffer_deinit(&about);
+    KINO_TRY(st);
     runs->count = 1;
     if (p->inputs.count > 1) {
         KINO_TRY(kino_run_merge(top(runs), &merge, &runs->items[1], err));
@@ -275,7 +286,7 @@ static kino_status open_process(const kino__record *r, const kino__record_proces
     return KINO_OK;
 }
 
-static kino_status add_file(kino__record *r, const char *path, const kino__record_process *p,
+static kino_status add_file(kino__recording *r, const char *path, const kino__record_process *p,
                             kino_run *run, kino_error *err)
 {
     kino_trace_info info = {.size = sizeof info};
@@ -292,8 +303,8 @@ static kino_status add_file(kino__record *r, const char *path, const kino__recor
 }
 
 /* Nothing left after a cut is no file and no error. */
-static kino_status write_process(kino__record *r, const kino__record_process *p, const char *path,
-                                 const char *format, kino_error *err)
+static kino_status write_process(kino__recording *r, const kino__record_process *p,
+                                 const char *path, const char *format, kino_error *err)
 {
     stack_of_runs runs = {0};
     kino_write_options write = write_options(r);
@@ -319,7 +330,7 @@ static bool is_folder(const char *path)
 }
 
 /* "./my prog" is my_prog in names of files. */
-static const char *clean_name(kino__record *r, const char *name)
+static const char *clean_name(kino__recording *r, const char *name)
 {
     char text[NAME_MAX_BYTES];
     size_t size = 0;
@@ -366,7 +377,7 @@ static bool is_like_rank(const char *name)
     return false;
 }
 
-static const char *path_of_process(kino__record *r, const kino__record_process *p,
+static const char *path_of_process(kino__recording *r, const kino__record_process *p,
                                    const char *folder, const char *suffix)
 {
     const char *name = clean_name(r, p->name);
@@ -381,7 +392,7 @@ static const char *path_of_process(kino__record *r, const kino__record_process *
         .data;
 }
 
-static const char *path_of_all(kino__record *r)
+static const char *path_of_all(kino__recording *r)
 {
     const char *output = r->options->output;
     kino__record_process whole = {.pid = r->pid, .name = r->name};
@@ -403,7 +414,7 @@ static bool has_entries(const char *folder)
 
 /* The output's name without suffix; with the number of the process when that is a file, or a folder
  * with the traces of another run. */
-static const char *folder_of_all(kino__record *r)
+static const char *folder_of_all(kino__recording *r)
 {
     const char *output = r->options->output;
     if (output && is_folder(output))
@@ -424,10 +435,10 @@ static kino_status make_output(const char *folder, kino_error *err)
 {
     if (mkdir(folder, 0777) == 0 || (errno == EEXIST && is_folder(folder)))
         return KINO_OK;
-    return kino__fail_errno(err, errno, "cannot make the folder '%s'", folder);
+    return kino__fail_errno(err, errno, "cannot create directory '%s'", folder);
 }
 
-static kino_status write_folder(kino__record *r, const char *folder, const char *suffix,
+static kino_status write_folder(kino__recording *r, const char *folder, const char *suffix,
                                 const char *format, kino_error *err)
 {
     KINO_TRY(make_output(folder, err));
@@ -442,7 +453,7 @@ static kino_status write_folder(kino__record *r, const char *folder, const char 
 }
 
 /* All in one file, by way of the scratch folder. */
-static kino_status write_merged(kino__record *r, const char *path, kino_error *err)
+static kino_status write_merged(kino__recording *r, const char *path, kino_error *err)
 {
     kino_run *run = NULL, *merged = NULL;
     kino_load_options load = load_options(r);
@@ -474,7 +485,7 @@ static kino_status write_merged(kino__record *r, const char *path, kino_error *e
 }
 
 /* A format is a name or a suffix without its dot, both also with ".gz" or ".zst" behind. */
-static const char *suffix_of_format(kino__record *r, const char *format)
+static const char *suffix_of_format(kino__recording *r, const char *format)
 {
     const char *name, *suffix, *help;
     kino_str plain = kino__str_from(format);
@@ -489,7 +500,7 @@ static const char *suffix_of_format(kino__record *r, const char *format)
 }
 
 /* Of files in a folder: the output's, else that of the format. */
-static const char *suffix_for_all(kino__record *r)
+static const char *suffix_for_all(kino__recording *r)
 {
     const char *output = r->options->output, *format = r->options->format;
     const char *suffix = output && !is_folder(output) ? suffix_of(output) : "";
@@ -498,7 +509,7 @@ static const char *suffix_for_all(kino__record *r)
     return suffix && *suffix ? suffix : ".kino";
 }
 
-kino_status kino__record_finish(kino__record *r, kino_error *err)
+kino_status kino__record_finish(kino__recording *r, kino_error *err)
 {
     KINO_TRY(take_all(r, err));
     const char *output = r->options->output;
@@ -525,7 +536,8 @@ kino_status kino__record_finish(kino__record *r, kino_error *err)
     if (!r->folder)
         return kino__fail_nomem(err);
     if (has_entries(r->folder))
-        kino__record_note(r, "'%s' had other files already: a report of the folder has both",
-                          r->folder);
+        kino__record_note(
+            r, "'%s' already contained other files: a report of the directory includes both",
+            r->folder);
     return write_folder(r, r->folder, suffix_for_all(r), r->options->format, err);
 }

@@ -44,8 +44,8 @@ static void fill_number(char *variable, unsigned long number)
     }
 }
 
-static void run_child(const kino__launch *launch, const kino__launch_options *options, int gate,
-                      int failure)
+static void run_child(const kino__program_launch *launch, const kino__launch_options *options,
+                      int gate, int failure)
 {
     char byte;
     ssize_t got;
@@ -71,7 +71,7 @@ static void run_child(const kino__launch *launch, const kino__launch_options *op
 
 /* -- start */
 
-static kino_status block_signals(kino__launch *l, kino_error *err)
+static kino_status block_signals(kino__program_launch *l, kino_error *err)
 {
     sigset_t ours;
     (void)sigemptyset(&ours);
@@ -90,19 +90,19 @@ static kino_status block_signals(kino__launch *l, kino_error *err)
     return l->signals >= 0 ? KINO_OK : kino__fail_errno(err, errno, "cannot wait for signals");
 }
 
-kino_status kino__launch_start(kino__launch *out, const kino__launch_options *options,
+kino_status kino__launch_start(kino__program_launch *out, const kino__launch_options *options,
                                kino_error *err)
 {
     int gate[2] = {-1, -1}, failure[2] = {-1, -1};
-    *out = (kino__launch){.gate = -1, .failure = -1, .signals = -1, .wake = -1};
+    *out = (kino__program_launch){.gate = -1, .failure = -1, .signals = -1, .wake = -1};
     KINO_TRY(block_signals(out, err));
     if (pipe2(gate, O_CLOEXEC) != 0)
-        return kino__fail_errno(err, errno, "cannot make a pipe");
+        return kino__fail_errno(err, errno, "cannot create a pipe");
     if (pipe2(failure, O_CLOEXEC) != 0) {
         int error = errno;
         close(gate[0]);
         close(gate[1]);
-        return kino__fail_errno(err, error, "cannot make a pipe");
+        return kino__fail_errno(err, error, "cannot create a pipe");
     }
     out->pid = fork();
     if (out->pid == 0) {
@@ -117,19 +117,19 @@ kino_status kino__launch_start(kino__launch *out, const kino__launch_options *op
     out->failure = failure[0];
     if (out->pid < 0) {
         out->pid = 0;
-        return kino__fail_errno(err, error, "cannot make a process");
+        return kino__fail_errno(err, error, "cannot create a process");
     }
     return KINO_OK;
 }
 
-kino_status kino__launch_go(kino__launch *l, kino_error *err)
+kino_status kino__launch_go(kino__program_launch *l, kino_error *err)
 {
     int error = 0;
     ssize_t got;
     bool is_open = write(l->gate, "x", 1) == 1;
     close_fd(&l->gate);
     if (!is_open)
-        return kino__fail(err, KINO_IO, "the process for the program has ended before it began");
+        return kino__fail(err, KINO_IO, "the child process ended before it could run the program");
     do
         got = read(l->failure, &error, sizeof error); /* ends when exec closes the other side */
     while (got < 0 && errno == EINTR);
@@ -147,7 +147,7 @@ kino_status kino__launch_go(kino__launch *l, kino_error *err)
 /* -- behind the program's end */
 
 /* Waits until a signal is there or `wake` is; false: it is. */
-static bool wait_for_signal(const kino__launch *l)
+static bool wait_for_signal(const kino__program_launch *l)
 {
     struct pollfd fds[] = {{.fd = l->signals, .events = POLLIN}, {.fd = l->wake, .events = POLLIN}};
     while (poll(fds, 2, -1) < 0 && errno == EINTR)
@@ -156,7 +156,7 @@ static bool wait_for_signal(const kino__launch *l)
 }
 
 /* What came up to now was for the program and us. */
-static void drain(const kino__launch *l)
+static void drain(const kino__program_launch *l)
 {
     struct signalfd_siginfo signal;
     while (read(l->signals, &signal, sizeof signal) == sizeof signal)
@@ -165,7 +165,7 @@ static void drain(const kino__launch *l)
 
 static void *run_watcher(void *context)
 {
-    kino__launch *l = context;
+    kino__program_launch *l = context;
     struct pollfd wake = {.fd = l->wake, .events = POLLIN};
     struct signalfd_siginfo signal;
     if (poll(&wake, 1, BEHIND_MS) > 0)
@@ -180,13 +180,13 @@ static void *run_watcher(void *context)
 }
 
 /* Without a thread signals wait until all is done. */
-static void watch(kino__launch *l)
+static void watch(kino__program_launch *l)
 {
     l->wake = eventfd(0, EFD_CLOEXEC);
     l->has_watcher = l->wake >= 0 && pthread_create(&l->watcher, NULL, run_watcher, l) == 0;
 }
 
-static void end_watch(kino__launch *l)
+static void end_watch(kino__program_launch *l)
 {
     if (l->has_watcher) {
         (void)eventfd_write(l->wake, 1);
@@ -196,7 +196,7 @@ static void end_watch(kino__launch *l)
     close_fd(&l->wake);
 }
 
-static bool has_ended(kino__launch *l)
+static bool has_ended(kino__program_launch *l)
 {
     if (l->pid && waitpid(l->pid, &l->status, WNOHANG) == l->pid) {
         l->pid = 0;
@@ -213,7 +213,7 @@ static bool is_from_terminal(const struct signalfd_siginfo *signal)
             signal->ssi_signo == SIGHUP);
 }
 
-static void hand_on(const kino__launch *l)
+static void hand_on(const kino__program_launch *l)
 {
     struct signalfd_siginfo signal;
     while (read(l->signals, &signal, sizeof signal) == sizeof signal) {
@@ -224,7 +224,7 @@ static void hand_on(const kino__launch *l)
     }
 }
 
-bool kino__launch_wait(kino__launch *l, int fd, int timeout_ms)
+bool kino__launch_wait(kino__program_launch *l, int fd, int timeout_ms)
 {
     struct pollfd fds[] = {{.fd = l->signals, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
     if (has_ended(l))
@@ -234,14 +234,14 @@ bool kino__launch_wait(kino__launch *l, int fd, int timeout_ms)
     return has_ended(l);
 }
 
-bool kino__launch_is_told_to_end(kino__launch *l)
+bool kino__launch_is_told_to_end(kino__program_launch *l)
 {
     if (!has_ended(l))
         hand_on(l);
     return __atomic_load_n(&l->is_told, __ATOMIC_RELAXED);
 }
 
-void kino__launch_deinit(kino__launch *l)
+void kino__launch_deinit(kino__program_launch *l)
 {
     close_fd(&l->gate); /* a child behind it ends by itself */
     close_fd(&l->failure);

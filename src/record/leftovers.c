@@ -178,13 +178,13 @@ void kino__leftovers_describe(const kino__leftover *l, char *out, size_t size)
 {
     char recover[PATH_MAX + 64] = "", running[64] = "";
     if (l->recordings)
-        (void)snprintf(recover, sizeof recover, "'kino recover %s OUT' makes traces of it%s, ",
+        (void)snprintf(recover, sizeof recover, "'kino recover %s OUT' to recover it%s, or ",
                        l->work, l->samples ? " (without samples)" : "");
     if (l->running)
         (void)snprintf(running, sizeof running,
-                       " (process %" PRId64 " still runs and writes to it)", l->running);
+                       " (process %" PRId64 " is still running and writing to it)", l->running);
     (void)snprintf(out, size,
-                   "an earlier recording was not finished%s: %s'rm -r %s%s%s' removes it", running,
-                   recover, l->work ? l->work : "", l->work && l->samples ? " " : "",
+                   "found an unfinished earlier recording%s: use %s'rm -r %s%s%s' to remove it",
+                   running, recover, l->work ? l->work : "", l->work && l->samples ? " " : "",
                    l->samples ? l->samples : "");
 }

@@ -5,11 +5,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/str.h"
@@ -17,8 +21,51 @@
 #include "wire/ring_format.h"
 
 enum { PROCESSES_MAX = 1 << 20, NOTES_MAX = 100 };
+/* The first anchors are 2 ms apart: they know the rate to a thousandth or better. */
+#define CLOCK_TOLERANCE 0.01
 
 /* -- buffers */
+
+static bool read_anchor(int fd, off_t bank, uint32_t number, kino__ring_anchor *out)
+{
+    return pread(fd, out, sizeof *out, bank + (off_t)(number * sizeof *out)) == sizeof *out;
+}
+
+/* Ticks per ns between two anchors; 0: they do not say. */
+static double rate_of(const kino__ring_anchor *from, const kino__ring_anchor *to)
+{
+    return to->raw_ns > from->raw_ns && to->ticks > from->ticks
+               ? (double)(to->ticks - from->ticks) / (double)(to->raw_ns - from->raw_ns)
+               : 0;
+}
+
+/* A process that did not stop its recording (it was killed, or may not make system calls) has no
+ * anchor at its end, and perhaps only the first two, 2 ms apart. The counter is the machine's, so
+ * ours is as good; unless its clock was another one (a time namespace). */
+static void end_clock(int fd, const kino__ring_meta *meta, off_t bank)
+{
+    kino__ring_anchor first, last;
+    uint32_t count = meta->anchor_count[meta->anchor_bank % KINO__RING_BANKS];
+    if (meta->clock != KINO__RING_CLOCK_TSC || count < 2 || count >= meta->anchor_capacity ||
+        !read_anchor(fd, bank, 0, &first) || !read_anchor(fd, bank, count - 1, &last))
+        return;
+    if (meta->state == KINO__RING_STOPPED ? last.ticks >= meta->stop_ticks
+                                          : kill((pid_t)meta->pid, 0) == 0)
+        return; /* it has one, or goes on */
+    uint64_t before = kino_impl_v1_ticks();
+    int64_t raw = kino__clock_ns(CLOCK_MONOTONIC_RAW);
+    uint64_t after = kino_impl_v1_ticks();
+    kino__ring_anchor own = {before + (after - before) / 2, raw, last.real_ns, after - before};
+    double ratio = rate_of(&first, &last) > 0 ? rate_of(&last, &own) / rate_of(&first, &last) : 0;
+    if (ratio < 1 - CLOCK_TOLERANCE || ratio > 1 + CLOCK_TOLERANCE)
+        return;
+    off_t at = bank + (off_t)(count * sizeof own);
+    off_t counter = (off_t)(offsetof(kino__ring_meta, anchor_count) +
+                            meta->anchor_bank % KINO__RING_BANKS * sizeof count);
+    count++;
+    if (pwrite(fd, &own, sizeof own, at) == sizeof own)
+        (void)!pwrite(fd, &count, sizeof count, counter);
+}
 
 /* The first anchor says which time of day it was; later ones only how fast the clock runs. */
 static bool set_clock(int fd, const kino__ring_meta *meta, int64_t real_minus_raw, int64_t *raw_ns)
@@ -27,8 +74,10 @@ static bool set_clock(int fd, const kino__ring_meta *meta, int64_t real_minus_ra
     uint64_t bank = meta->anchor_bank % KINO__RING_BANKS;
     off_t at =
         (off_t)(meta->anchor_offset + bank * meta->anchor_capacity * sizeof(kino__ring_anchor));
-    if (pread(fd, &anchor, sizeof anchor, at) != sizeof anchor)
+    if (!read_anchor(fd, at, 0, &anchor))
         return false;
+    if (real_minus_raw != KINO_NO_INT)
+        end_clock(fd, meta, at);
     *raw_ns = anchor.raw_ns;
     if (real_minus_raw == KINO_NO_INT)
         return true;
@@ -62,13 +111,13 @@ static kino_status add_part(kino__parts *parts, const char *path, int64_t real_m
         close(fd);
     if (!ok)
         return KINO_OK; /* the process ended while it made them */
-    kino__part *part = kino__vec_add(&parts->items);
+    kino__record_part *part = kino__vec_add(&parts->items);
     kino_str name = {meta.process, strnlen(meta.process, sizeof meta.process)};
     name = kino__arena_format(&parts->arena, "%.*s", KINO__STR_ARG(name));
     kino_str copy = kino__arena_format(&parts->arena, "%s", path);
     if (!part || !name.data || !copy.data)
         return kino__fail_nomem(err);
-    *part = (kino__part){meta.pid, copy.data, name.data, raw_ns, is_empty};
+    *part = (kino__record_part){meta.pid, copy.data, name.data, raw_ns, is_empty};
     return KINO_OK;
 }
 
@@ -76,16 +125,23 @@ static kino_status read_buffers(kino__parts *parts, const char *folder, int64_t 
                                 kino_error *err)
 {
     char path[4096];
+    struct stat own, info;
     DIR *list = opendir(folder);
-    if (!list)
-        return kino__fail_errno(err, errno, "cannot read '%s'", folder);
+    if (!list || fstat(dirfd(list), &own) != 0) {
+        kino_status failed = kino__fail_errno(err, errno, "cannot read '%s'", folder);
+        if (list)
+            closedir(list);
+        return failed;
+    }
     kino_status st = KINO_OK;
     const struct dirent *entry;
     while (st == KINO_OK && (entry = readdir(list))) { /* NOLINT(concurrency-mt-unsafe): ours */
         if (strncmp(entry->d_name, "kino-", 5) != 0)
             continue;
         int size = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (size > 0 && (size_t)size < sizeof path)
+        /* A link would lead to buffers of somebody else's choice. */
+        if (size > 0 && (size_t)size < sizeof path && lstat(path, &info) == 0 &&
+            S_ISDIR(info.st_mode) && info.st_uid == own.st_uid)
             st = add_part(parts, path, real_minus_raw, err);
     }
     closedir(list);
@@ -94,7 +150,7 @@ static kino_status read_buffers(kino__parts *parts, const char *folder, int64_t 
 
 static int compare_parts(const void *left, const void *right)
 {
-    const kino__part *a = left, *b = right;
+    const kino__record_part *a = left, *b = right;
     if (a->start_raw_ns != b->start_raw_ns)
         return a->start_raw_ns < b->start_raw_ns ? -1 : 1;
     return strcmp(a->path, b->path);
@@ -125,7 +181,7 @@ static kino__seen *see(kino__parts *parts, int64_t pid)
             return &parts->seen.items[i];
     kino__seen *seen = parts->seen.count < PROCESSES_MAX ? kino__vec_add(&parts->seen) : NULL;
     if (seen)
-        *seen = (kino__seen){.pid = pid, .command = ""};
+        *seen = (kino__seen){.pid = pid, .command = "", .place = KINO__PROCESS_PLACE_INIT};
     return seen;
 }
 
@@ -141,7 +197,7 @@ static bool add_text_note(kino__parts *parts, kino_str note)
 static bool add_note(kino__parts *parts, int64_t pid, kino_str text)
 {
     return add_text_note(parts,
-                         kino__arena_format(&parts->arena, "process %lld records nothing: %.*s",
+                         kino__arena_format(&parts->arena, "process %lld is not recorded: %.*s",
                                             (long long)pid, KINO__STR_ARG(text)));
 }
 
@@ -155,6 +211,31 @@ static bool add_own(kino__parts *parts, kino_str line)
     if (slot)
         *slot = own;
     return slot != NULL;
+}
+
+/* -- ranks */
+
+static int64_t take_maybe(kino_str *rest)
+{
+    int64_t number;
+    return take_number(rest, &number) ? number : -1;
+}
+
+static bool add_rank(kino__parts *parts, int64_t pid, kino_str line)
+{
+    kino__process_place place = KINO__PROCESS_PLACE_INIT;
+    place.rank = take_maybe(&line);
+    place.world_size = take_maybe(&line);
+    place.local_rank = take_maybe(&line);
+    place.source = (int)take_maybe(&line);
+    if (line.size < sizeof place.job)
+        memcpy(place.job, line.data, line.size);
+    kino__seen *seen = see(parts, pid);
+    if (!seen)
+        return false;
+    seen->place = place;
+    seen->has_place = true;
+    return true;
 }
 
 /* -- pauses: a program may switch its recording off and on */
@@ -232,6 +313,8 @@ bool kino__parts_read_line(kino__parts *parts, kino_str line)
         return add_note(parts, pid, line);
     if (kino__str_is(word, "own"))
         return add_own(parts, line);
+    if (kino__str_is(word, "rank"))
+        return add_rank(parts, pid, line);
     if (kino__str_is(word, "pause") || kino__str_is(word, "resume"))
         return add_pause(parts, pid, kino__str_is(word, "pause"), line);
     bool is_exit = kino__str_is(word, "exit"), is_exec = kino__str_is(word, "exec");
@@ -256,10 +339,8 @@ bool kino__parts_read_line(kino__parts *parts, kino_str line)
 
 static kino_status read_log(kino__parts *parts, const char *folder, kino_error *err)
 {
-    char path[4096];
     kino__file file;
-    (void)snprintf(path, sizeof path, "%s/%s", folder, KINO__INJECT_LOG);
-    KINO_TRY(kino__file_open(path, &file, err));
+    KINO_TRY(kino__file_open_member(folder, KINO__INJECT_LOG, &file, err));
     for (size_t at = 0; at < file.size;) {
         const char *end = memchr(file.data + at, '\n', file.size - at);
         size_t size = end ? (size_t)(end - (file.data + at)) : file.size - at;
@@ -280,6 +361,8 @@ kino_status kino__parts_read(kino__parts *out, const char *folder, int64_t real_
         qsort(out->items.items, out->items.count, sizeof *out->items.items, compare_parts);
     KINO_TRY(read_log(out, folder, err));
     finish_pauses(out);
+    if (!kino__parts_find_roles(out))
+        return kino__fail_nomem(err);
     if (out->own.count)
         qsort(out->own.items, out->own.count, sizeof *out->own.items, compare_own);
     return KINO_OK;

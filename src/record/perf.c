@@ -210,7 +210,7 @@ static kino_status open_tracks(kino__perf *perf, kino_error *err)
             return kino__perf_refused(error, (size_t)count, false, err);
     }
     if (!perf->cpus.count)
-        return kino__fail(err, KINO_IO, "perf_event: no processor takes counters");
+        return kino__fail(err, KINO_IO, "perf_event: counters cannot be opened on any processor");
     return KINO_OK;
 }
 
@@ -220,7 +220,7 @@ static kino_status open_spools(kino__perf *perf, kino_error *err)
         kino__perf_cpu *cpu = &perf->cpus.items[i];
         char path[4096];
         if (!kino__perf_spool_path(perf, cpu, path, sizeof path))
-            return kino__fail(err, KINO_ARGUMENT, "the work folder's name is too long");
+            return kino__fail(err, KINO_ARGUMENT, "the path of the work directory is too long");
         cpu->spool = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (cpu->spool < 0)
             return kino__fail_errno(err, errno, "cannot create '%s'", path);
@@ -245,17 +245,16 @@ static kino_status open_rest(kino__perf *perf, kino_error *err)
     if (o->switches && perf->cpus.items[0].fds[KINO__PERF_SWITCH] < 0) {
         if (o->stacks != KINO__PERF_STACKS_NONE)
             kino__perf_waits_open(perf);
-        kino__perf_add_note(perf,
-                            "%s, and time inside of the kernel is not sampled: "
-                            "kernel.perf_event_paranoid is %" PRId64
-                            ", 1 or less is needed (or CAP_PERFMON)",
-                            perf->waits ? "only waits of 10 ms and more have stacks"
-                                        : "off-CPU times have no stacks",
-                            kino__perf_setting("perf_event_paranoid", -1));
+        kino__perf_add_note(
+            perf,
+            "%s, and time in the kernel is not sampled: kernel.perf_event_paranoid is %" PRId64
+            "; must be 1 or less (or use CAP_PERFMON)",
+            perf->waits ? "only waits of 10 ms or more have stacks" : "off-CPU time has no stacks",
+            kino__perf_setting("perf_event_paranoid", -1));
     }
     if (o->faults && add_events(perf, KINO__PERF_FAULT) != 0) {
         close_events(perf, KINO__PERF_FAULT);
-        kino__perf_add_note(perf, "page faults are not recorded: the kernel refuses the counter");
+        kino__perf_add_note(perf, "page faults are not recorded: the kernel refused the counter");
     }
     if (o->system && (error = add_events(perf, KINO__PERF_SYSTEM)) != 0) {
         kino_error reason;
@@ -273,8 +272,8 @@ static void set_period(kino__perf *perf)
     int64_t frequency = perf->options.frequency;
     if (most > 0 && frequency > most) {
         kino__perf_add_note(perf,
-                            "%" PRId64 " samples a second instead of %" PRId64
-                            ": kernel.perf_event_max_sample_rate is the limit",
+                            "sampling at %" PRId64 " per second instead of %" PRId64
+                            ", limited by kernel.perf_event_max_sample_rate",
                             most, frequency);
         frequency = most;
     }
@@ -413,7 +412,7 @@ static void pause_from_the_start(kino__perf *perf)
         close_events(perf, (kino__perf_kind)kind);
         if (add_events(perf, (kino__perf_kind)kind) != 0) {
             close_events(perf, (kino__perf_kind)kind);
-            kino__perf_add_note(perf, "counters could not be opened a second time");
+            kino__perf_add_note(perf, "cannot open the counters again");
         }
     }
 }
@@ -444,7 +443,7 @@ kino_status kino__perf_finish(kino__perf *perf, const kino__perf_output *output,
 {
     *result = (kino__perf_result){0};
     if (perf->finished)
-        return kino__fail(err, KINO_ARGUMENT, "the samples are written already");
+        return kino__fail(err, KINO_ARGUMENT, "the samples have already been written");
     for (int kind = KINO__PERF_KINDS - 1; kind >= 0; kind--)
         set_events(perf, (kino__perf_kind)kind, false);
     KINO_TRY(kino__perf_rings_drain(perf, err));

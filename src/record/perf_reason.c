@@ -27,7 +27,7 @@ int64_t kino__perf_setting(const char *name, int64_t missing)
 
 kino_status kino__perf_refused(int error, size_t cpu_count, bool all, kino_error *err)
 {
-    const char *what = all ? "scheduling of the whole machine is not recorded: " : "";
+    const char *what = all ? "system-wide scheduling is not recorded: " : "";
     int64_t paranoid = kino__perf_setting("perf_event_paranoid", INT64_MIN);
     int64_t most = all ? 0 : 2;
     switch (error) {
@@ -36,25 +36,26 @@ kino_status kino__perf_refused(int error, size_t cpu_count, bool all, kino_error
         if (paranoid > most)
             return kino__fail(err, KINO_UNAVAILABLE,
                               "%skernel.perf_event_paranoid is %" PRId64
-                              "; `sysctl kernel.perf_event_paranoid=%" PRId64
-                              "` as root permits it (or CAP_PERFMON)",
+                              "; run `sysctl kernel.perf_event_paranoid=%" PRId64
+                              "` as root (or use CAP_PERFMON)",
                               what, paranoid, most);
-        return kino__fail(err, KINO_UNAVAILABLE,
-                          "%sperf_event_open is refused though kernel.perf_event_paranoid allows "
-                          "it: by a container's seccomp filter or a security module (Docker: "
-                          "--cap-add PERFMON)",
-                          what);
+        return kino__fail(
+            err, KINO_UNAVAILABLE,
+            "%sperf_event_open is allowed by kernel.perf_event_paranoid but blocked by a "
+            "container's seccomp filter or a security module (Docker: --cap-add PERFMON)",
+            what);
     case ENOSYS:
-        return kino__fail(err, KINO_UNAVAILABLE,
-                          "%sthis kernel, sandbox or seccomp filter has no perf_event_open", what);
+        return kino__fail(
+            err, KINO_UNAVAILABLE,
+            "%sperf_event_open is not available in this kernel, sandbox or seccomp filter", what);
     case EMFILE:
     case ENFILE:
         return kino__fail(err, KINO_UNAVAILABLE,
                           "%stoo few file descriptors for %zu processors; raise `ulimit -n` to %zu",
                           what, cpu_count, 64 + 6 * cpu_count);
     case ESRCH:
-        return kino__fail(err, KINO_UNAVAILABLE, "%sthe program is gone already", what);
+        return kino__fail(err, KINO_UNAVAILABLE, "%sthe program has already exited", what);
     default:
-        return kino__fail_errno(err, error, "%sperf_event_open fails", what);
+        return kino__fail_errno(err, error, "%sperf_event_open failed", what);
     }
 }

@@ -57,15 +57,15 @@ kino_status kino__perf_rings_map(kino__perf *perf, kino_error *err)
         perf->ring_bytes /= 2;
     if (error == EPERM)
         return kino__fail(err, KINO_IO,
-                          "no memory for samples: the buffers of all recordings of this user are "
-                          "limited by kernel.perf_event_mlock_kb (%" PRId64
+                          "no memory for samples: this user's sample buffers are limited by "
+                          "kernel.perf_event_mlock_kb (%" PRId64
                           ") and `ulimit -l`; raise one of them",
                           kino__perf_setting("perf_event_mlock_kb", -1));
     if (error)
-        return kino__fail_errno(err, error, "cannot map the buffers of samples");
+        return kino__fail_errno(err, error, "cannot map the sample buffers");
     if (perf->ring_bytes < wanted / 8)
         kino__perf_add_note(perf,
-                            "the buffers of samples are small (%zu KiB each): raise "
+                            "the sample buffers are small (%zu KiB each): raise "
                             "kernel.perf_event_mlock_kb or `ulimit -l` if samples are lost",
                             perf->ring_bytes / 1024);
     return KINO_OK;
@@ -118,7 +118,7 @@ kino_status kino__perf_rings_drain(kino__perf *perf, kino_error *err)
         if (perf->cpus.items[i].map && perf->cpus.items[i].spool >= 0)
             drain(perf, &perf->cpus.items[i]);
     if (perf->spool_errno && was_well) {
-        kino__perf_add_note(perf, "samples are missing from some time on: the work folder is full");
+        kino__perf_add_note(perf, "samples stop before the end: the work directory is full");
         return kino__fail_errno(err, perf->spool_errno, "cannot save samples in '%s'",
                                 perf->folder);
     }

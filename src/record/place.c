@@ -23,7 +23,7 @@ static kino_status open_pipe(kino__place *place, kino_error *err)
     if (place->fd >= 0)
         return KINO_OK;
     if (errno == ENXIO)
-        return kino__fail(err, KINO_IO, "cannot write '%s': nobody reads the pipe", place->path);
+        return kino__fail(err, KINO_IO, "cannot write '%s': the pipe has no reader", place->path);
     return kino__fail_errno(err, errno, "cannot write '%s'", place->path);
 }
 
@@ -41,13 +41,13 @@ static kino_status look_at_special(kino__place *place, kino_error *err)
         return kino__fail_errno(err, errno, "cannot write '%s'", place->path);
     place->is_special = true;
     if (S_ISFIFO(info.st_mode) && is_standard_output(&info))
-        return kino__fail(err, KINO_ARGUMENT, "cannot write '%s': standard output is the program's",
-                          place->path);
+        return kino__fail(err, KINO_ARGUMENT,
+                          "cannot write '%s': standard output belongs to the program", place->path);
     if (S_ISFIFO(info.st_mode))
         return open_pipe(place, err);
     if (!S_ISCHR(info.st_mode))
-        return kino__fail(err, KINO_ARGUMENT, "cannot write a trace to '%s': it is a %s",
-                          place->path, S_ISBLK(info.st_mode) ? "disk" : "socket");
+        return kino__fail(err, KINO_ARGUMENT, "cannot write a trace to '%s': is a %s", place->path,
+                          S_ISBLK(info.st_mode) ? "disk" : "socket");
     if (access(place->path, W_OK) != 0)
         return kino__fail_errno(err, errno, "cannot write '%s'", place->path);
     return KINO_OK;
@@ -74,10 +74,10 @@ static kino_status look_at_folder(const char *path, kino_error *err)
         folder[size] = '\0';
     }
     if (realpath(folder, real) && is_systems(real))
-        return kino__fail(err, KINO_ARGUMENT, "cannot make a file in '%s': it is the system's",
-                          real);
+        return kino__fail(err, KINO_ARGUMENT,
+                          "cannot create a file in '%s': reserved for the system", real);
     if (access(folder, W_OK | X_OK) != 0)
-        return kino__fail_errno(err, errno, "cannot write into '%s'", folder);
+        return kino__fail_errno(err, errno, "cannot write to '%s'", folder);
     return KINO_OK;
 }
 

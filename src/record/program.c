@@ -52,8 +52,7 @@ static kino_status search(const char *name, char *out, kino_error *err)
     }
     if (is_forbidden)
         return kino__fail(err, KINO_UNAVAILABLE, "cannot run '%s': permission denied", name);
-    return kino__fail(err, KINO_NOT_FOUND, "cannot run '%s': there is no such program in PATH",
-                      name);
+    return kino__fail(err, KINO_NOT_FOUND, "cannot run '%s': not found in PATH", name);
 }
 
 static kino_status locate(const char *name, char *out, kino_error *err)
@@ -70,7 +69,7 @@ static kino_status locate(const char *name, char *out, kino_error *err)
     if (is_program(out))
         return KINO_OK;
     return kino__fail(err, KINO_UNAVAILABLE, "cannot run '%s': %s", name,
-                      S_ISREG(info.st_mode) ? "permission denied" : "it is not a file");
+                      S_ISREG(info.st_mode) ? "permission denied" : "not a regular file");
 }
 
 /* -- whose rights it gets: the loader ignores LD_PRELOAD and the like then, as it must */
@@ -78,9 +77,8 @@ static kino_status locate(const char *name, char *out, kino_error *err)
 static kino_status refuse(const char *path, const char *how, kino_error *err)
 {
     return kino__fail(err, KINO_UNAVAILABLE,
-                      "cannot record '%s': %s, and the system lets nobody look into a program that "
-                      "has other rights than its user; run 'kino record' as the user whose rights "
-                      "it gets",
+                      "cannot record '%s': %s, and a program with elevated privileges cannot be "
+                      "traced; run 'kino record' as the user whose privileges it gets",
                       path, how);
 }
 
@@ -161,21 +159,21 @@ static const char *find_blindness(const char *path, const char *head, ssize_t si
     if (size < (ssize_t)sizeof elf || memcmp(head, ELFMAG, SELFMAG) != 0)
         return NULL; /* the shell runs it */
     if (head[EI_CLASS] != ELFCLASS64)
-        return "it is a 32-bit program";
+        return "32-bit program";
     memcpy(&elf, head, sizeof elf);
     char self[HEAD_BYTES];
     ssize_t self_size = read_head("/proc/self/exe", self);
     if (self_size >= (ssize_t)sizeof own) {
         memcpy(&own, self, sizeof own);
         if (own.e_machine != elf.e_machine)
-            return "it is a program for another processor";
+            return "built for another processor";
     }
     if (elf.e_phentsize != sizeof(Elf64_Phdr) || !read_loader(path, &elf, loader))
         return NULL;
     if (!loader[0])
-        return "it is statically linked";
+        return "statically linked";
     if (strstr(loader, "ld-musl"))
-        return "it uses another C library (musl)";
+        return "uses another C library (musl)";
     return NULL;
 }
 
@@ -196,9 +194,9 @@ kino_status kino__program_find(const char *name, kino__program *out, kino_error 
         }
         if (!is_program(out->image))
             return kino__fail(err, KINO_NOT_FOUND,
-                              "cannot run '%s': there is no '%s', which its first line names", name,
+                              "cannot run '%s': interpreter '%s' in its first line not found", name,
                               out->image);
     }
-    return kino__fail(err, KINO_UNAVAILABLE, "cannot run '%s': scripts of scripts of scripts",
-                      name);
+    return kino__fail(err, KINO_UNAVAILABLE,
+                      "cannot run '%s': too many levels of script interpreters", name);
 }

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "record/environment.h"
+#include "record/frame_pointers.h"
 #include "record/launch.h"
 #include "record/leftovers.h"
 #include "record/program.h"
@@ -34,7 +35,7 @@ enum {
 
 /* -- notes, times */
 
-void kino__record_note(kino__record *r, const char *format, ...)
+void kino__record_note(kino__recording *r, const char *format, ...)
 {
     char text[1024];
     va_list values;
@@ -50,10 +51,11 @@ void kino__record_note(kino__record *r, const char *format, ...)
         *slot = note.data;
 }
 
-void kino__record_note_kept(kino__record *r)
+void kino__record_note_kept(kino__recording *r)
 {
-    kino__record_note(r, "the buffers are kept: 'kino recover %s OUT' makes traces of them%s",
-                      r->work, r->sample_count ? ", without the samples" : "");
+    kino__record_note(
+        r, "the buffers are kept: use 'kino recover %s OUT' to recover traces from them%s", r->work,
+        r->sample_count ? ", without the samples" : "");
 }
 
 static uint64_t clock_ns(clockid_t clock)
@@ -92,7 +94,7 @@ static kino_status make_folder(char *out, size_t size, const char *base, const c
         return KINO_OK;
     int error = errno;
     out[0] = '\0';
-    return kino__fail_errno(err, error, "cannot make a folder in '%s'", base);
+    return kino__fail_errno(err, error, "cannot create a directory in '%s'", base);
 }
 
 /* Is there memory for the buffers of some processes? Containers often have 64 MB there. */
@@ -116,7 +118,7 @@ static const char *temporary_base(void)
     return base && *base ? base : "/tmp";
 }
 
-static kino_status make_scratch(kino__record *r, kino_error *err)
+static kino_status make_scratch(kino__recording *r, kino_error *err)
 {
     KINO_TRY(
         make_folder(r->scratch, sizeof r->scratch, temporary_base(), KINO__RECORD_SAMPLES, err));
@@ -125,7 +127,7 @@ static kino_status make_scratch(kino__record *r, kino_error *err)
 }
 
 /* Buffers want memory, the rest wants room. */
-static kino_status make_folders(kino__record *r, kino_error *err)
+static kino_status make_folders(kino__recording *r, kino_error *err)
 {
     const char *base = buffers_base();
     char path[sizeof r->work + 32];
@@ -140,7 +142,7 @@ static kino_status make_folders(kino__record *r, kino_error *err)
     (void)snprintf(path, sizeof path, "%s/%s", r->work, KINO__INJECT_LOG);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
-        return kino__fail_errno(err, errno, "cannot make '%s'", path);
+        return kino__fail_errno(err, errno, "cannot create '%s'", path);
     close(fd);
     return KINO_OK;
 }
@@ -162,7 +164,7 @@ static void remove_folder(char *path)
 }
 
 /* What others left that were killed. */
-static void note_leftovers(kino__record *r)
+static void note_leftovers(kino__recording *r)
 {
     char text[1024];
     const char *folders[] = {"/dev/shm", "/tmp", temporary_base(), buffers_base()};
@@ -173,12 +175,12 @@ static void note_leftovers(kino__record *r)
         kino__record_note(r, "%s", text);
     }
     if (left.items.count > LEFTOVERS_SHOWN)
-        kino__record_note(r, "%zu more recordings were not finished",
+        kino__record_note(r, "and %zu more unfinished recordings",
                           left.items.count - LEFTOVERS_SHOWN);
     kino__leftovers_deinit(&left);
 }
 
-static void remove_folders(kino__record *r)
+static void remove_folders(kino__recording *r)
 {
     remove_folder(r->work);
     remove_folder(r->scratch);
@@ -206,7 +208,7 @@ static bool wants(const kino__record_options *options, const char *const *list)
     return false;
 }
 
-static kino__injection plan_injection(kino__record *r, const kino__program *program,
+static kino__injection plan_injection(kino__recording *r, const kino__program *program,
                                       const char *library, const window *w)
 {
     static const char *const ranges[] = {"user_annotation", "cpu_instant_event", "counter", NULL};
@@ -243,7 +245,18 @@ static window plan_window(const kino__record_options *options)
 
 /* -- samples */
 
-static void open_perf(kino__record *r, pid_t pid, bool is_later)
+/* By frame pointers where the program has them: that is cheaper. Others would have stacks of one or
+ * two functions, and sums that are too small. */
+static kino__perf_stacks choose_stacks(const char *wanted, const kino__program *program)
+{
+    if (!wanted || strcmp(wanted, "auto") == 0)
+        wanted = kino__has_frame_pointers(program->image) ? "fp" : "dwarf";
+    return strcmp(wanted, "dwarf") == 0  ? KINO__PERF_STACKS_DWARF
+           : strcmp(wanted, "none") == 0 ? KINO__PERF_STACKS_NONE
+                                         : KINO__PERF_STACKS_FRAME_POINTERS;
+}
+
+static void open_perf(kino__recording *r, const kino__program *program, pid_t pid, bool is_later)
 {
     const kino__record_options *o = r->options;
     kino__perf_options options = KINO__PERF_OPTIONS_INIT;
@@ -255,10 +268,7 @@ static void open_perf(kino__record *r, pid_t pid, bool is_later)
     options.folder = r->scratch;
     options.frequency = o->frequency;
     options.system = o->system;
-    options.stacks = o->stacks && strcmp(o->stacks, "dwarf") == 0 ? KINO__PERF_STACKS_DWARF
-                     : o->stacks && strcmp(o->stacks, "none") == 0
-                         ? KINO__PERF_STACKS_NONE
-                         : KINO__PERF_STACKS_FRAME_POINTERS;
+    options.stacks = choose_stacks(o->stacks, program);
     if (kino__perf_open(&options, &r->perf, &err) != KINO_OK) {
         kino__record_note(r, "no samples: %s", err.message);
         r->perf = NULL;
@@ -268,7 +278,7 @@ static void open_perf(kino__record *r, pid_t pid, bool is_later)
         kino__perf_set_active(r->perf, false);
 }
 
-static void poll_perf(kino__record *r)
+static void poll_perf(kino__recording *r)
 {
     kino_error err;
     if (r->perf && kino__perf_poll(r->perf, &err) != KINO_OK)
@@ -277,7 +287,7 @@ static void poll_perf(kino__record *r)
 
 /* -- the run */
 
-static void fill_result(kino__record *r, kino__record_result *out)
+static void fill_result(kino__recording *r, kino__record_result *out)
 {
     out->files = r->files.items;
     out->file_count = r->files.count;
@@ -296,7 +306,7 @@ static void fill_result(kino__record *r, kino__record_result *out)
 /* The caller's, and the end when somebody tells us to end. */
 static bool report_progress(void *context, const char *what, uint64_t done, uint64_t total)
 {
-    kino__record *r = context;
+    kino__recording *r = context;
     const kino__record_options *given = r->given;
     if (r->launch && kino__launch_is_told_to_end(r->launch))
         return false;
@@ -305,7 +315,7 @@ static bool report_progress(void *context, const char *what, uint64_t done, uint
 
 /* What a run needs no longer, before signals may end us again. What could not be made a trace
  * stays, unless the user has enough of it. */
-static void clean_up(kino__record *r, kino_status st, kino__record_result *out)
+static void clean_up(kino__recording *r, kino_status st, kino__record_result *out)
 {
     bool has_failed = (st != KINO_OK && st != KINO_CANCELLED) || r->failure.code != KINO_OK;
     if (has_failed && out->has_run && r->parts.items.count && r->work[0]) {
@@ -319,7 +329,7 @@ static void clean_up(kino__record *r, kino_status st, kino__record_result *out)
     kino__place_deinit(&r->place);
 }
 
-static kino_status finish(kino__record *r, kino__record_result *out, kino_error *err)
+static kino_status finish(kino__recording *r, kino__record_result *out, kino_error *err)
 {
     poll_perf(r);
     kino_status st = kino__record_finish(r, err);
@@ -330,7 +340,7 @@ static kino_status finish(kino__record *r, kino__record_result *out, kino_error 
     return st;
 }
 
-static int wait_ms(const kino__record *r, const window *w)
+static int wait_ms(const kino__recording *r, const window *w)
 {
     uint64_t now = clock_ns(CLOCK_MONOTONIC), next = UINT64_MAX;
     if (r->is_finished)
@@ -346,7 +356,7 @@ static int wait_ms(const kino__record *r, const window *w)
 }
 
 /* Until the program ends; the traces are made as soon as the window is over. */
-static kino_status follow(kino__record *r, kino__launch *launch, const window *w,
+static kino_status follow(kino__recording *r, kino__program_launch *launch, const window *w,
                           kino__record_result *out, kino_error *err)
 {
     kino_status st = KINO_OK;
@@ -365,21 +375,21 @@ static kino_status follow(kino__record *r, kino__launch *launch, const window *w
             st = finish(r, out, err);
     }
     if (!r->is_finished && clock_ns(CLOCK_MONOTONIC) < w->from_ns)
-        kino__record_note(r, "the program ended before --delay was over");
+        kino__record_note(r, "the program ended before --delay had passed");
     return r->is_finished ? st : finish(r, out, err);
 }
 
-static void note_environment(kino__record *r, const kino__program *program,
+static void note_environment(kino__recording *r, const kino__program *program,
                              const kino__environment *environment)
 {
     if (program->blind)
-        kino__record_note(
-            r,
-            "only samples: '%s' cannot have a library put into it: %s; its ranges and "
-            "its work on devices are not seen",
-            program->image, program->blind);
+        kino__record_note(r,
+                          "only samples: cannot inject a library into '%s' (%s); ranges and device "
+                          "work are not recorded",
+                          program->image, program->blind);
     for (size_t i = 0; i < environment->replaced.count; i++)
-        kino__record_note(r, "%s named another tool's library: it is not used this time",
+        kino__record_note(r,
+                          "%s names another tool's library, which is not loaded for this recording",
                           environment->replaced.items[i]);
 }
 
@@ -389,10 +399,10 @@ static const char *last_part(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static kino_status run(kino__record *r, const kino__program *program, const char *library,
+static kino_status run(kino__recording *r, const kino__program *program, const char *library,
                        kino__record_result *out, kino_error *err)
 {
-    kino__launch launch;
+    kino__program_launch launch;
     kino__environment environment;
     window w = plan_window(r->options);
     kino__injection injection = plan_injection(r, program, library, &w);
@@ -411,7 +421,7 @@ static kino_status run(kino__record *r, const kino__program *program, const char
     r->launch = &launch;
     if (st == KINO_OK) {
         r->pid = launch.pid;
-        open_perf(r, launch.pid, w.from_ns != 0);
+        open_perf(r, program, launch.pid, w.from_ns != 0);
         st = kino__launch_go(&launch, err);
     }
     if (st == KINO_OK) {
@@ -439,7 +449,7 @@ static kino_status run(kino__record *r, const kino__program *program, const char
 #    define IS_SANITIZED false
 #endif
 
-static kino_status prepare(kino__record *r, kino__program *program, char *library, size_t size,
+static kino_status prepare(kino__recording *r, kino__program *program, char *library, size_t size,
                            kino_error *err)
 {
     kino_error reason;
@@ -450,17 +460,17 @@ static kino_status prepare(kino__record *r, kino__program *program, char *librar
     library[0] = '\0';
     if (kino__injection_library(library, size, &reason) != KINO_OK && !program->blind) {
         kino_str text = kino__arena_format(&r->arena, "%s", reason.message);
-        program->blind = text.data ? text.data : "libkino_inject.so is not there";
+        program->blind = text.data ? text.data : "libkino_inject.so not found";
     }
     if (IS_SANITIZED && !program->blind)
-        program->blind = "this kino is built with a sanitizer";
+        program->blind = "this kino was built with a sanitizer";
     note_leftovers(r);
     return make_folders(r, err);
 }
 
-static kino__record *new_record(const kino__record_options *options)
+static kino__recording *new_record(const kino__record_options *options)
 {
-    kino__record *r = calloc(1, sizeof *r);
+    kino__recording *r = calloc(1, sizeof *r);
     if (!r)
         return NULL;
     r->given = options;
@@ -480,7 +490,7 @@ kino_status kino__record_run(const kino__record_options *options, kino__record_r
     char library[KINO__PROGRAM_PATH];
     *out = (kino__record_result){0};
     kino__error_clear(err);
-    kino__record *r = out->own = new_record(options);
+    kino__recording *r = out->own = new_record(options);
     if (!r)
         return kino__fail_nomem(err);
     kino_status st = prepare(r, &program, library, sizeof library, err);
@@ -502,7 +512,7 @@ kino_status kino__record_recover(const kino__record_options *options, const char
 {
     *out = (kino__record_result){0};
     kino__error_clear(err);
-    kino__record *r = out->own = new_record(options);
+    kino__recording *r = out->own = new_record(options);
     if (!r)
         return kino__fail_nomem(err);
     r->name = "recovered";
@@ -522,7 +532,7 @@ kino_status kino__record_recover(const kino__record_options *options, const char
 
 void kino__record_result_deinit(kino__record_result *result)
 {
-    kino__record *r = result->own;
+    kino__recording *r = result->own;
     if (!r)
         return;
     for (size_t i = 0; i < r->processes.count; i++)

@@ -27,7 +27,7 @@ typedef struct kino__record_options {
     bool is_flight;                 /* keeps the newest */
     unsigned flight_ms;             /* of these, only so much before the end; 0: all */
     unsigned frequency;             /* samples per second of CPU time; 0: none */
-    const char *stacks;             /* "fp", "dwarf", "none" */
+    const char *stacks;             /* "auto", "fp", "dwarf", "none"; NULL: auto */
     bool system;                    /* samples of the whole machine's scheduler */
     bool merge;                     /* one file */
     const char *const *categories;  /* only these */
@@ -58,7 +58,7 @@ typedef struct kino__record_result {
     size_t note_count;
     uint64_t events, samples, dropped, overwritten, open_spans;
     size_t recorded; /* processes that have something to show */
-    struct kino__record *own;
+    struct kino__recording *own;
 } kino__record_result;
 
 /* Fails when the program could not be run (KINO_NOT_FOUND, KINO_UNAVAILABLE), or no trace could be

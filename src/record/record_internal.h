@@ -17,11 +17,11 @@ typedef struct kino__record_process {
     KINO__VEC(const char *) inputs; /* traces in the scratch folder */
 } kino__record_process;
 
-typedef struct kino__record {
+typedef struct kino__recording {
     const kino__record_options *given;
     const kino__record_options *options; /* the same, with a progress of ours: own_options */
     kino__record_options own_options;
-    struct kino__launch *launch; /* while there is one, or NULL */
+    struct kino__program_launch *launch; /* while there is one, or NULL */
     kino__place place;
     int locks[2];           /* of both folders; -1 */
     char work[512];         /* the folder of buffers and of the log; "": none */
@@ -42,15 +42,15 @@ typedef struct kino__record {
     bool is_injected;   /* the program got the library */
     bool is_finished;
     kino__arena arena;
-} kino__record;
+} kino__recording;
 
 /* A sentence for the user; without memory it is not said. */
-void kino__record_note(kino__record *r, const char *format, ...) KINO_PRINTF(2, 3);
+void kino__record_note(kino__recording *r, const char *format, ...) KINO_PRINTF(2, 3);
 
 /* That the buffers stay, and where. */
-void kino__record_note_kept(kino__record *r);
+void kino__record_note_kept(kino__recording *r);
 
 /* Makes the traces from what is in both folders. Once. */
-KINO_NODISCARD kino_status kino__record_finish(kino__record *r, kino_error *err);
+KINO_NODISCARD kino_status kino__record_finish(kino__recording *r, kino_error *err);
 
 #endif

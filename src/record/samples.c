@@ -196,6 +196,78 @@ static kino__perf_words walk_stack(kino__samples *s, kino__samples_process *proc
     return (kino__perf_words){(const unsigned char *)chain->addresses, chain->count};
 }
 
+static bool is_in_c_library(const kino__samples *s, const kino__symbol_function *f)
+{
+    kino_str module = kino__symbols_text(s->symbols, f->module);
+    return kino__str_starts_with(module, KINO__STR("libc.so")) ||
+           kino__str_starts_with(module, KINO__STR("libc.musl")) ||
+           kino__str_starts_with(module, KINO__STR("libpthread")) ||
+           kino__str_starts_with(module, KINO__STR("ld-"));
+}
+
+/* Does a thread begin in the function? */
+static bool is_start(kino_str name)
+{
+    static const char *const names[] = {"_start",  "_start_c", "start_thread",
+                                        "start",   "clone",    "clone3",
+                                        "__clone", "__clone3", "__GI___clone"};
+    static const char *const prefixes[] = {"__libc_start", "_dl_", "ret_from_fork",
+                                           "runtime." /* Go's */};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (kino__str_is(name, names[i]))
+            return true;
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (kino__str_starts_with(name, kino__str_from(prefixes[i])))
+            return true;
+    return false;
+}
+
+/* Does the stack reach the function in which its thread began? Names may be missing there: below
+ * __libc_start_main is _start, and a stack of several functions that ends in the C library ends
+ * where this calls the program. The loader runs before there is a program. */
+static bool reaches_start(const kino__samples *s, const kino__frame_vec *frames)
+{
+    if (!frames->count || kino__symbols_is_kernel(s->symbols, frames->items[0].function))
+        return true;
+    for (size_t i = 0; i < 2 && i < frames->count; i++) {
+        kino__symbol_function f = kino__symbols_function(s->symbols, frames->items[i].function);
+        kino_str name = kino__symbols_text(s->symbols, f.name);
+        if (i == 0 ? is_start(name) : kino__str_starts_with(name, KINO__STR("__libc_start")))
+            return true;
+    }
+    kino__symbol_function first = kino__symbols_function(s->symbols, frames->items[0].function);
+    kino_str module = kino__symbols_text(s->symbols, first.module);
+    return kino__str_starts_with(module, KINO__STR("ld-")) ||
+           (frames->count > 1 && is_in_c_library(s, &first));
+}
+
+/* Where a broken stack ends is code that does not keep its caller's frame. */
+static void count_broken(kino__samples *s, kino__samples_process *process, uint32_t function)
+{
+    kino_strid module = kino__symbols_function(s->symbols, function).module;
+    process->broken++;
+    for (size_t i = 0; i < process->broken_in.count; i++)
+        if (process->broken_in.items[i].module == module) {
+            process->broken_in.items[i].count++;
+            return;
+        }
+    kino__samples_broken *slot = kino__vec_add(&process->broken_in);
+    if (slot)
+        *slot = (kino__samples_broken){module, 1};
+    else
+        s->failed = true;
+}
+
+/* The module in which most broken stacks end; empty: there are none. */
+static kino_str most_broken(const kino__samples *s, const kino__samples_process *process)
+{
+    const kino__samples_broken *most = NULL;
+    for (size_t i = 0; i < process->broken_in.count; i++)
+        if (!most || process->broken_in.items[i].count > most->count)
+            most = &process->broken_in.items[i];
+    return most ? kino__symbols_text(s->symbols, most->module) : (kino_str){"", 0};
+}
+
 static void on_sample(kino__samples *s, const kino__perf_record *r)
 {
     kino__samples_thread *thread = find_thread(s, r->pid, r->tid, r->time_ns);
@@ -225,6 +297,8 @@ static void on_sample(kino__samples *s, const kino__perf_record *r)
         thread->left_ns = KINO__SAMPLE_NONE; /* who has a sample has a processor */
         kino__sample_spans_add(&thread->spans, r->time_ns, frames->items, frames->count);
         process->samples++;
+        if (!reaches_start(s, frames))
+            count_broken(s, process, frames->items[0].function);
         break;
     case KINO__PERF_FAULT:
         process->faults += sample->period;
@@ -329,6 +403,9 @@ static void end_process(kino__samples *s, kino__samples_process *process)
                              .lost = process->lost,
                              .damaged = s->damaged,
                              .period_ns = s->perf->period_ns,
+                             .samples = process->samples,
+                             .broken = process->broken,
+                             .broken_in = most_broken(s, process),
                              .stacks = stacks_text(s->perf->options.stacks)};
     s->status = kino__samples_file_close(&process->file, &end, &s->err);
 }
@@ -453,7 +530,7 @@ static kino_status open_spools(kino__samples *s, kino_error *err)
             return kino__fail_nomem(err);
         *spool = (kino__file){0};
         if (!kino__perf_spool_path(s->perf, &s->perf->cpus.items[i], path, sizeof path))
-            return kino__fail(err, KINO_ARGUMENT, "the work folder's name is too long");
+            return kino__fail(err, KINO_ARGUMENT, "the path of the work directory is too long");
         KINO_TRY(kino__file_open(path, spool, err));
         index_spool(s, (uint32_t)i);
     }
@@ -514,21 +591,42 @@ static bool add_result(kino__samples *s, const kino__samples_process *process)
     return true;
 }
 
+static void note_broken(kino__samples *s, uint64_t samples, uint64_t broken)
+{
+    const kino__samples_process *most = NULL;
+    for (size_t i = 0; i < s->processes.count; i++)
+        if (!most || s->processes.items[i]->broken > most->broken)
+            most = s->processes.items[i];
+    kino_str module = most ? most_broken(s, most) : (kino_str){"", 0};
+    bool by_pointers = s->perf->options.stacks == KINO__PERF_STACKS_FRAME_POINTERS;
+    if (s->perf->options.stacks != KINO__PERF_STACKS_NONE)
+        kino__perf_add_note(
+            s->perf,
+            "%" PRIu64 " of %" PRIu64
+            " stacks are incomplete, so total times are not available (most end in %.*s%s)",
+            broken, samples, KINO__STR_ARG(module),
+            by_pointers ? ", without frame pointers: try --stacks dwarf" : "");
+}
+
 static kino_status add_results(kino__samples *s, kino_error *err)
 {
-    enum { MOST = 3 };
+    enum { MOST = 3, BROKEN_SHARE = 10 /* one in so many is said */ };
     char text[512];
-    uint64_t lost = 0;
+    uint64_t lost = 0, samples = 0, broken = 0;
     size_t complaints = 0;
     for (size_t i = 0; i < s->processes.count; i++) {
         lost += s->processes.items[i]->lost;
+        samples += s->processes.items[i]->samples;
+        broken += s->processes.items[i]->broken;
         if (s->processes.items[i]->file.events && !add_result(s, s->processes.items[i]))
             return kino__fail_nomem(err);
     }
     if (lost)
-        kino__perf_add_note(s->perf, "%" PRIu64 " records were lost: the buffers were full", lost);
+        kino__perf_add_note(s->perf, "%" PRIu64 " sample records dropped: buffer full", lost);
+    if (broken > samples / BROKEN_SHARE)
+        note_broken(s, samples, broken);
     if (s->throttled)
-        kino__perf_add_note(s->perf, "the kernel held back samples %" PRIu64 " times: too many",
+        kino__perf_add_note(s->perf, "the kernel throttled sampling %" PRIu64 " times",
                             s->throttled);
     while (kino__symbols_complaint(s->symbols, complaints, text, sizeof text))
         if (complaints++ < MOST)
@@ -547,6 +645,7 @@ static void deinit(kino__samples *s)
     }
     for (size_t i = 0; i < s->processes.count; i++) {
         kino__space_deinit(&s->processes.items[i]->space);
+        kino__vec_deinit(&s->processes.items[i]->broken_in);
         kino__samples_file_deinit(&s->processes.items[i]->file);
         free(s->processes.items[i]);
     }

@@ -232,6 +232,14 @@ static void add_end(kino__samples_file *file, const kino__samples_end *end)
     }
     kino__json_key(&json, "stacks");
     kino__json_text(&json, end->stacks);
+    kino__json_key(&json, "samples");
+    kino__json_uint(&json, end->samples);
+    kino__json_key(&json, "broken");
+    kino__json_uint(&json, end->broken);
+    if (end->broken_in.size) {
+        kino__json_key(&json, "broken_in");
+        kino__json_string(&json, end->broken_in);
+    }
     kino__json_end_object(&json);
     kino__buffer_add(&file->out, KINO__STR(",\"kino_loss\":"));
     json = (kino__json){.out = &file->out};

@@ -65,6 +65,8 @@ typedef struct kino__samples_end {
     kino_str name; /* of the process */
     int64_t base_ns;
     uint64_t lost, damaged;
+    uint64_t samples, broken; /* stacks, and those that do not reach the beginning of the thread */
+    kino_str broken_in;       /* the module in which most of these end; empty: unknown */
     int64_t period_ns;
     const char *stacks; /* "frame pointers", ... */
 } kino__samples_end;

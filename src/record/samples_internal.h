@@ -13,12 +13,20 @@
 
 typedef struct kino__samples kino__samples;
 
+/* Stacks that end too early, in a module. */
+typedef struct kino__samples_broken {
+    kino_strid module; /* of the symbols' texts */
+    uint64_t count;
+} kino__samples_broken;
+
 typedef struct kino__samples_process {
     int32_t pid;
     kino_strid name;
     kino__space space;
     kino__samples_file file;
     uint64_t samples, switches, faults, lost;
+    uint64_t broken; /* samples whose stack does not reach the beginning of the thread */
+    KINO__VEC(kino__samples_broken) broken_in;
     int64_t start_ns, end_ns;
     uint32_t running; /* threads */
     bool is_closed;   /* all threads have ended, the file is written */

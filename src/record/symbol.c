@@ -238,7 +238,7 @@ static int open_perf_map(module *m)
         return fd;
     (void)close(fd);
     char reason[128];
-    (void)snprintf(reason, sizeof reason, "'%s' is not used: it belongs to somebody else", path);
+    (void)snprintf(reason, sizeof reason, "'%s' is not used: owned by another user", path);
     complain(m, reason);
     return -1;
 }
@@ -446,8 +446,8 @@ bool kino__symbols_complaint(const kino__symbols *symbols, size_t index, char *t
         if (m->kind == MODULE_MADE)
             (void)snprintf(text, size, "%s", m->complaint);
         else
-            (void)snprintf(text, size, "no functions of '%.*s': %s", KINO__STR_ARG(m->file.path),
-                           m->complaint);
+            (void)snprintf(text, size, "no function names for '%.*s': %s",
+                           KINO__STR_ARG(m->file.path), m->complaint);
         return true;
     }
     return false;

@@ -51,7 +51,7 @@ static int open_file(const kino__symbol_file *file, char *reason, size_t reason_
     if (kino__str_is(file->path, "[vdso]"))
         return open_vdso();
     if (file->path.size >= sizeof path || memchr(file->path.data, 0, file->path.size)) {
-        (void)snprintf(reason, reason_size, "its name is too long");
+        (void)snprintf(reason, reason_size, "path too long");
         return -1;
     }
     memcpy(path, file->path.data, file->path.size);
@@ -60,14 +60,14 @@ static int open_file(const kino__symbol_file *file, char *reason, size_t reason_
     struct stat about;
     if (fd < 0 || fstat(fd, &about) != 0) {
         kino_error err;
-        (void)kino__fail_errno(&err, errno, "it cannot be opened");
+        (void)kino__fail_errno(&err, errno, "cannot be opened");
         (void)snprintf(reason, reason_size, "%s", err.message);
     } else if (!S_ISREG(about.st_mode)) {
-        (void)snprintf(reason, reason_size, "it is not a file");
+        (void)snprintf(reason, reason_size, "not a regular file");
     } else if (!file->build_id.size && file->inode &&
                (file->inode != about.st_ino || file->major != major(about.st_dev) ||
                 file->minor != minor(about.st_dev))) {
-        (void)snprintf(reason, reason_size, "it was replaced after the program loaded it");
+        (void)snprintf(reason, reason_size, "replaced after the program loaded it");
     } else {
         return fd;
     }
@@ -90,7 +90,7 @@ static bool load(kino__elf *elf, const kino__symbol_file *file, char *reason, si
         (void)dwfl_report_end(elf->dwfl, NULL, NULL);
     }
     if (!elf->module) {
-        (void)snprintf(reason, reason_size, "it is no ELF file that can be read");
+        (void)snprintf(reason, reason_size, "not a readable ELF file");
         (void)close(fd);
         return false;
     }
@@ -102,7 +102,7 @@ static bool load(kino__elf *elf, const kino__symbol_file *file, char *reason, si
     if (file->build_id.size && (size < 0 || (size_t)size != file->build_id.size ||
                                 memcmp(id, file->build_id.data, (size_t)size) != 0)) {
         (void)snprintf(reason, reason_size,
-                       "it was replaced after the program loaded it (other build id)");
+                       "replaced after the program loaded it (different build ID)");
         return false;
     }
     return elf->elf != NULL;
@@ -110,7 +110,7 @@ static bool load(kino__elf *elf, const kino__symbol_file *file, char *reason, si
 
 kino__elf *kino__elf_open(const kino__symbol_file *file, char *reason, size_t reason_size)
 {
-    (void)snprintf(reason, reason_size, "it cannot be read");
+    (void)snprintf(reason, reason_size, "cannot be read");
     kino__elf *elf = calloc(1, sizeof *elf);
     if (!elf)
         return NULL;

@@ -125,7 +125,7 @@ def check_memory_limit(report):
         done = subprocess.run(["sh", "-c", f'echo $$ > {inner}/cgroup.procs && exec "$0" doctor system --format json', common.program()],
                               capture_output=True, timeout=60, check=True)
         row = [row for row in json.loads(done.stdout)["tables"][0]["rows"] if row[1] == "memory"][0]
-        report.check("the control group's limit", row[3] == "limited" and "may use 300 MB" in row[5], str(row))
+        report.check("the control group's limit", row[3] == "limited" and "limit of this control group: 300 MB" in row[5], str(row))
     finally:
         inner.rmdir()
         outer.rmdir()
@@ -171,7 +171,7 @@ def check_devices(report, items):
             report.equal("CUPTI's version", cupti["value"], str(answer[0]))
             report.equal("CUPTI works", cupti["state"] == "ok", answer[1] == 0)
             if answer[1]:
-                report.check("CUPTI's refusal is told", f"says {answer[1]} " in cupti["found"], cupti["found"])
+                report.check("CUPTI's refusal is told", f"returned {answer[1]} " in cupti["found"], cupti["found"])
     if loads("libOpenCL.so.1"):
         count = ctypes.c_uint32()
         answer = ctypes.CDLL("libOpenCL.so.1").clGetPlatformIDs(0, None, ctypes.byref(count))
@@ -201,7 +201,7 @@ def check_broken_libraries(report, folder):
     hang = subprocess.Popen([common.program(), "doctor", "device", "--format", "json"], stdout=subprocess.PIPE,
                             env=dict(os.environ, KINO_CUPTI_LIBRARY=str(folder / "hang.so")))
     started = time.monotonic()
-    want = {"crash": ("unknown", "signal 11"), "empty": ("limited", "cuptiActivityEnable says -1"),
+    want = {"crash": ("unknown", "signal 11"), "empty": ("limited", "cuptiActivityEnable returned -1"),
             "good": ("ok", "API 4711"), "taken": ("limited", "another profiler")}
     for name, (state, text) in want.items():
         got = item(items_of("device", env={"KINO_CUPTI_LIBRARY": str(folder / f"{name}.so")}), "cupti")

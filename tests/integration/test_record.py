@@ -107,11 +107,11 @@ def check_samples(what, trace, err):
 
 
 def check_commands(path):
-    for command, wanted in (("check", "sane"), ("info", "user_annotation"), ("report", "Recorded:")):
+    for command, wanted in (("check", "valid"), ("info", "user_annotation"), ("report", "Recorded:")):
         done = common.run(command, path)
         report.check(f"kino {command} reads it", done.returncode == 0 and wanted in done.stdout.decode(), done.stderr.decode())
     done = common.run("check", path)
-    report.check("kino check finds it whole and sane", done.stdout.decode().startswith("whole and sane"), done.stdout.decode()[:400])
+    report.check("kino check finds it complete and valid", done.stdout.decode().startswith("complete and valid"), done.stdout.decode()[:400])
 
 
 def check_itt(folder):
@@ -196,7 +196,7 @@ def check_family(folder):
     found = (code, sorted((folder / "all").glob("*.json")) == files, len(list(folder.glob("all-*/*.json"))))
     report.equal("family: traces of two runs are in two folders", found, (3, True, 3))
     code, _, err = record("--sampling", "off", "-o", f"{folder / 'all'}/", "--", program)
-    report.check("family: unless the folder is named", "had other files already" in err, err)
+    report.check("family: unless the folder is named", "already contained other files" in err, err)
     code, _, err = record("--sampling", "off", "--merge", "--output", folder / "merged.json", "--", program)
     found = collections.Counter(e["name"] for e in ranges(open_trace(folder / "merged.json")))
     report.equal("family: merged", found, {"parent": 1, "became": 1, "executed": 1, "forked": 1})
@@ -217,7 +217,7 @@ def check_ends(folder, program):
     code, _, err = record("--sampling", "off", "-o", folder / "crash.json", "--", program, "crash")
     report.equal("a crash is passed on", code, -signal.SIGSEGV)
     doomed = named(open_trace(folder / "crash.json"), "doomed")
-    report.check("the range that was open is there", len(doomed) == 1 and "1 span had no end yet" in err, err)
+    report.check("the range that was open is there", len(doomed) == 1 and "1 span not finished" in err, err)
     run = subprocess.Popen([common.program(), "record", "--sampling", "off", "-o", folder / "term.json", "--", program, "wait"],
                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     report.equal("it runs", run.stdout.readline(), b"ready\n")
@@ -248,23 +248,23 @@ def check_refusals(folder, program):
         got, _, err = record(*arguments)
         report.check(what, got == code and wanted in err and err.startswith("kino: "), (got, err))
 
-    refused("a program that is not there", "cannot run 'no-such-program': there is no such program in PATH", 127,
+    refused("a program that is not there", "cannot run 'no-such-program': not found in PATH", 127,
             "--", "no-such-program")
     refused("a path that is not there", "cannot run './nowhere': no such file or directory", 127, "--", "./nowhere")
     refused("a file that is no program", "permission denied", 126, "--", SOURCES / "nvtx.c")
-    refused("a folder", "it is not a file", 126, "--", folder)
-    refused("no program", "which program?", 2, "-o", "x.kino")
-    refused("a rate that is none", "neither a rate from 1 to 100000 nor 'off'", 2, "--sampling", "often", "--", "true")
+    refused("a folder", "not a regular file", 126, "--", folder)
+    refused("no program", "missing argument: PROGRAM", 2, "-o", "x.kino")
+    refused("a rate that is none", "expected: a rate from 1 to 100000, or off", 2, "--sampling", "often", "--", "true")
     refused("a folder that is not there", "no such file or directory", 1, "-o", folder / "no" / "x.kino", "--", "true")
     refused("a format that nobody writes", "--output: ", 2, "-o", "x.unknown", "--", "true")
     refused("no name at all", "--output: ", 2, "-o", "", "--", "true")
-    refused("standard output", "standard output is the program's", 2, "-o", "-", "--", "true")
-    refused("a category that nobody has", "nothing was recorded of the categories 'kernal'", 0, "--sampling", "off",
+    refused("standard output", "standard output belongs to the program", 2, "-o", "-", "--", "true")
+    refused("a category that nobody has", "nothing was recorded in categories 'kernal'", 0, "--sampling", "off",
             "--categories", "kernal", "--", "true")
     script = folder / "script"
     script.write_text("#!/no/such/interpreter\n", encoding="utf-8")
     script.chmod(0o755)
-    refused("a script without its interpreter", "which its first line names", 127, "--", script)
+    refused("a script without its interpreter", "in its first line not found", 127, "--", script)
     script.write_text(f"#!/bin/sh\nexec {program} ticks 3 0\n", encoding="utf-8")
     code, _, err = record("--sampling", "off", "-o", folder / "script.json", "--", script)
     report.equal("a script: recorded", (code, len(ranges(open_trace(folder / "script.json")))), (0, 3))
@@ -294,7 +294,7 @@ def check_static(folder):
         skipped.append("a static program: there is no static C library")
         return
     code, _, err = record("-o", folder / "static.json", "--", folder / "static")
-    report.check("a static program: what cannot be seen", code == 4 and "it is statically linked" in err, (code, err))
+    report.check("a static program: what cannot be seen", code == 4 and "statically linked" in err, (code, err))
     code, _, err = record("-o", folder / "child.json", "--", "sh", "-c", f"{folder / 'static'}; exit 3")
     report.check("a static child: what cannot be seen", code == 3 and ("only samples of static (process " in err or
                                                                        "no samples" in err), (code, err))
@@ -324,7 +324,7 @@ def check_window(folder, program):
 
 
     code, _, err = record("--sampling", "off", "--delay", "30", "-o", folder / "late.json", "--", program, "ticks", "1", "0")
-    report.check("too short for the delay", code == 0 and NOTHING in err and "before --delay was over" in err, (code, err))
+    report.check("too short for the delay", code == 0 and NOTHING in err and "before --delay had passed" in err, (code, err))
     code, _, err = record("-o", folder / "left.json", "--", "sh", "-c", "sleep 8 >/dev/null 2>&1 & sleep 0.05")
     report.check("a child goes on", "1 process is still running" in err or "no samples" in err, err)
 
@@ -348,11 +348,11 @@ def check_kept(folder, program):
         shutil.rmtree(work)
     code, _, err = record("-o", folder / "large.json", "--", program, "ticks", "60000", "0",
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
-    report.check("a limit of file sizes", code in (0, 1) and "above the limit of file sizes" in err, (code, err))
+    report.check("a limit of file sizes", code in (0, 1) and "exceeds the file size limit" in err, (code, err))
     (folder / "a b").mkdir()
     library = shutil.copy(recorder.library("libkino_inject.so"), folder / "a b")
     code, _, err = record("-o", folder / "blank.kino", "--", "true", env={"KINO_INJECT_LIBRARY": str(library)})
-    report.check("a path that the loader cannot take", code == 0 and "a blank or colon in the path" in err, (code, err))
+    report.check("a path that the loader cannot take", code == 0 and "a space or colon in the path" in err, (code, err))
 
 
 def check_names(folder, program):
@@ -368,11 +368,11 @@ def check_limits(folder, program):
     code, _, err = record(*arguments, "-o", folder / "full.json", *command)
     names = {e["name"] for e in ranges(open_trace(folder / "full.json"))}
     report.check("a full buffer keeps the first", code == 0 and "tick 0" in names and "tick 59999" not in names)
-    report.check("and says what to do", "found no room in the buffer: --buffer makes it larger" in err, err)
+    report.check("and says what to do", "dropped: buffer full (use --buffer for a larger one" in err, err)
     code, _, err = record(*arguments, "--flight-recorder", "0", "-o", folder / "flight.json", *command)
     names = {e["name"] for e in ranges(open_trace(folder / "flight.json"))}
     report.check("a flight recorder keeps the last", code == 0 and "tick 59999" in names and "tick 0" not in names, len(names))
-    report.check("and says what it wrote over", "made room for newer ones" in err, err)
+    report.check("and says what it wrote over", "overwritten by newer ones" in err, err)
     code, _, err = record("--sampling", "off", "--flight-recorder", "0.1", "-o", folder / "last.json", "--", program, "ticks",
                           "30", "10000")
     trace = open_trace(folder / "last.json")

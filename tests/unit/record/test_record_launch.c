@@ -145,16 +145,16 @@ TEST(record_tells_which_programs_no_library_can_be_put_into)
     CHECK_STR(program.path, path);
     make_elf(path, ELFCLASS64, own_machine(), NULL);
     REQUIRE_EQ(kino__program_find(path, &program, NULL), KINO_OK);
-    CHECK_STR(program.blind, "it is statically linked");
+    CHECK_STR(program.blind, "statically linked");
     make_elf(path, ELFCLASS64, own_machine(), "/lib/ld-musl-x86_64.so.1");
     REQUIRE_EQ(kino__program_find(path, &program, NULL), KINO_OK);
-    CHECK_STR(program.blind, "it uses another C library (musl)");
+    CHECK_STR(program.blind, "uses another C library (musl)");
     make_elf(path, ELFCLASS32, own_machine(), NULL);
     REQUIRE_EQ(kino__program_find(path, &program, NULL), KINO_OK);
-    CHECK_STR(program.blind, "it is a 32-bit program");
+    CHECK_STR(program.blind, "32-bit program");
     make_elf(path, ELFCLASS64, (uint16_t)(own_machine() + 1), NULL);
     REQUIRE_EQ(kino__program_find(path, &program, NULL), KINO_OK);
-    CHECK_STR(program.blind, "it is a program for another processor");
+    CHECK_STR(program.blind, "built for another processor");
     (void)unlink(path);
     (void)rmdir(folder);
 }
@@ -191,7 +191,7 @@ TEST(record_runs_a_program_when_the_gate_opens)
     char variable[] = "WHO=00000000000", *environment[] = {variable, NULL};
     char name[] = "sh", option[] = "-c", text[] = "test $WHO -eq $$ && exit 6";
     char *arguments[] = {name, option, text, NULL};
-    kino__launch launch;
+    kino__program_launch launch;
     kino__launch_options options = {
         .path = "/bin/sh", .arguments = arguments, .environment = environment, .main = variable};
     REQUIRE_EQ(kino__launch_start(&launch, &options, NULL), KINO_OK);
@@ -207,7 +207,7 @@ TEST(record_runs_a_program_when_the_gate_opens)
 TEST(record_says_when_a_program_cannot_be_run)
 {
     char name[] = "nothing", *arguments[] = {name, NULL}, *environment[] = {NULL};
-    kino__launch launch;
+    kino__program_launch launch;
     kino__launch_options options = {
         .path = "/no/such/program", .arguments = arguments, .environment = environment};
     REQUIRE_EQ(kino__launch_start(&launch, &options, NULL), KINO_OK);
@@ -248,7 +248,42 @@ TEST(record_reads_the_log_of_processes)
     CHECK_EQ(parts.own.items[0].from_ns, (int64_t)1500);
     CHECK_EQ(parts.own.items[0].to_ns, (int64_t)1700);
     REQUIRE_EQ(parts.notes.count, (size_t)1);
-    CHECK_STR(parts.notes.items[0], "process 10 records nothing: cannot have 64 bytes");
+    CHECK_STR(parts.notes.items[0], "process 10 is not recorded: cannot have 64 bytes");
+    kino__parts_deinit(&parts);
+}
+
+/* torchrun starts two ranks; a worker of rank 1 is forked, one of rank 0 is a program of its own. A
+ * rank that a program gives itself comes with its end. */
+TEST(record_reads_ranks_of_processes)
+{
+    static const kino__process_role wanted[] = {KINO__PROCESS_LAUNCHER, KINO__PROCESS_RANK,
+                                                KINO__PROCESS_RANK, KINO__PROCESS_HELPER,
+                                                KINO__PROCESS_HELPER};
+    kino__parts parts = {0};
+    kino__buffer about = {0};
+    kino__arena_init(&parts.arena, NULL);
+    CHECK(read_line(&parts, "exec 10 1 1000 torchrun train.py"));
+    CHECK(read_line(&parts, "exec 11 10 2000 python3 train.py"));
+    CHECK(read_line(&parts, "rank 11 0 2 0 0 job 7"));
+    CHECK(read_line(&parts, "exec 12 10 2000 python3 train.py"));
+    CHECK(read_line(&parts, "fork 13 12 2500"));
+    CHECK(read_line(&parts, "exec 14 11 2500 python3 -c worker"));
+    CHECK(read_line(&parts, "rank 14 0 2 0 0"));
+    CHECK(read_line(&parts, "rank 12 1 2 - 0"));
+    CHECK(read_line(&parts, "exit 12 9000"));
+    REQUIRE(kino__parts_find_roles(&parts));
+    REQUIRE_EQ(parts.seen.count, (size_t)5);
+    for (size_t i = 0; i < 5; i++)
+        CHECK_EQ(parts.seen.items[i].role, wanted[i]);
+    CHECK_STR(parts.seen.items[1].place.job, "job 7");
+    kino__parts_about(&parts, 12, &about);
+    CHECK(kino__str_contains(kino__buffer_str(&about),
+                             KINO__STR("{\"rank\": 1, \"world_size\": 2}")));
+    about.size = 0;
+    kino__parts_about(&parts, 13, &about);
+    CHECK(kino__str_contains(kino__buffer_str(&about), KINO__STR("\"role\":\"helper\"")));
+    CHECK(!kino__str_contains(kino__buffer_str(&about), KINO__STR("distributedInfo")));
+    kino__buffer_deinit(&about);
     kino__parts_deinit(&parts);
 }
 

@@ -222,7 +222,7 @@ TEST(samples_after_a_loss_do_not_pretend)
     CHECK_EQ(count_of("samples-70.json", "\"ts\":5005.000,\"dur\":1000.000"), 1);
     CHECK_EQ(count_of("samples-70.json", "\"kino_loss\":{\"buffer_full\":9}"), 1);
     REQUIRE(kino__perf_note(perf, 0) != NULL);
-    CHECK_STR(kino__perf_note(perf, 0), "9 records were lost: the buffers were full");
+    CHECK_STR(kino__perf_note(perf, 0), "9 sample records dropped: buffer full");
     end();
 }
 
@@ -258,5 +258,19 @@ TEST(samples_of_nothing_are_no_files)
     b.out.size = 0;
     run();
     CHECK_EQ(perf->processes.count, 0);
+    end();
+}
+
+TEST(samples_count_stacks_that_end_too_early)
+{
+    static const uint64_t whole[] = {(uint64_t)PERF_CONTEXT_USER, 0x1200, 0x9100};
+    begin();
+    perf_map(&b, 0x9000, 0x1000, 0, "/gone/libc.so.6");
+    sample(1, true);  /* ends in main */
+    sample(2, false); /* in main, too */
+    b.time = 3 * MS;  /* main called by the C library: all is there */
+    perf_sample(&b, PERF_CLOCK_ID, 0x1200, MS, whole, 3);
+    run();
+    CHECK_EQ(count_of("samples-70.json", "\"samples\":3,\"broken\":2,\"broken_in\":\"main\"}"), 1);
     end();
 }

@@ -115,7 +115,7 @@ TEST(chain_ends_where_nothing_is_mapped)
     CHECK_STR(name_of(frames.items[1]), KINO__STR("[one.so]"));
     char text[300];
     REQUIRE(kino__symbols_complaint(symbols, 0, text, sizeof text));
-    CHECK(strstr(text, "no functions of '/gone/one.so'") != NULL);
+    CHECK(strstr(text, "no function names for '/gone/one.so'") != NULL);
     CHECK(kino__symbols_complaint(symbols, 1, text, sizeof text));
     CHECK(!kino__symbols_complaint(symbols, 2, text, sizeof text));
     kino__vec_deinit(&frames);
