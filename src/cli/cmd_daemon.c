@@ -14,8 +14,8 @@ typedef struct daemon_options {
 
 static const kino__option options_table[] = {
     {"config", KINO__OPTION_TEXT, "FILE",
-     "configuration file (default: /etc/kino/daemon.conf as root, ~/.config/kino/daemon.conf else, "
-     "if it is there)",
+     "read settings from FILE (default: /etc/kino/daemon.conf as root, otherwise "
+     "~/.config/kino/daemon.conf, if it exists)",
      offsetof(daemon_options, sources.file), false},
 #define SETTING(field, name, kind, value, argument, is_live, help)                                 \
     {name,                                                                                         \
@@ -26,7 +26,8 @@ static const kino__option options_table[] = {
      false},
 #include "daemon/settings.def"
 #undef SETTING
-    {"show-settings", KINO__OPTION_FLAG, NULL, "print what is set, and by whom, and end",
+    {"show-settings", KINO__OPTION_FLAG, NULL,
+     "print all settings and where each comes from, then exit",
      offsetof(daemon_options, shows_settings), false},
     {0},
 };
@@ -52,9 +53,8 @@ static int run_daemon(void *options, char **arguments, size_t count)
 {
     const daemon_options *given = options;
     kino_error err;
-    (void)arguments;
     if (count > 0)
-        return kino__report_usage(&kino__command_daemon, "it takes options only");
+        return kino__report_usage(&kino__command_daemon, "unexpected argument '%s'", arguments[0]);
     if (given->shows_settings)
         return show_settings(&given->sources);
     if (kino__daemon_run(&given->sources, &err) != KINO_OK)
@@ -65,15 +65,15 @@ static int run_daemon(void *options, char **arguments, size_t count)
 const kino__command kino__command_daemon = {
     .name = "daemon",
     .arguments = "",
-    .summary = "on-demand traces from live processes, and monitoring",
+    .summary = "serve on-demand tracing and monitoring",
     .description =
-        "Waits for programs that run with KINETO_USE_DAEMON=1 (PyTorch, or anything with\n"
-        "libkino), and lets kino trigger (and dyno) take traces of them; kino status\n"
-        "shows who is there. Measures the machine all the time, for Prometheus and kino\n"
-        "status. Runs in the foreground until Ctrl+C or SIGTERM; SIGHUP reads the\n"
-        "settings again. Each option can also be set as KINO_DAEMON_NAME in the\n"
-        "environment, or as \"name = value\" in the configuration file: options count\n"
-        "most, the file least.\n",
+        "Registers programs that run with KINETO_USE_DAEMON=1 (PyTorch, or any program\n"
+        "with libkino) and lets 'kino trigger' (and dyno) trace them; 'kino status'\n"
+        "lists them. Continuously samples metrics of the machine for Prometheus and\n"
+        "'kino status'. Runs in the foreground until Ctrl+C or SIGTERM; SIGHUP reloads\n"
+        "the settings. Each option can also be set as KINO_DAEMON_NAME in the\n"
+        "environment or as \"name = value\" in the configuration file. Options override\n"
+        "the environment, which overrides the file.\n",
     .options = options_table,
     .options_size = sizeof(daemon_options),
     .run = run_daemon,

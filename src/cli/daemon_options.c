@@ -13,9 +13,9 @@ int kino__daemon_connect(const kino__command *command, const kino__daemon_option
 {
     kino_error err;
     if (options->port > 65535)
-        return kino__report_usage(command, "--port is at most 65535");
+        return kino__report_usage(command, "invalid value for --port (expected: at most 65535)");
     if (options->socket && (options->host || options->port))
-        return kino__report_usage(command, "--socket and --host or --port exclude each other");
+        return kino__report_usage(command, "--socket cannot be combined with --host or --port");
     kino__client_where where = {
         .socket = options->socket, .host = options->host, .port = options->port};
     if (kino__client_open(out, &where, &err) != KINO_OK)
@@ -32,8 +32,9 @@ bool kino__pid_list_parse(const kino__command *command, const char *text, kino__
         if (kino__str_to_int((kino_str){text, size}, &pid) && pid > 0 && pid <= INT32_MAX)
             slot = kino__vec_add(&out->items);
         if (!slot) {
-            (void)kino__report_usage(command, "--pids: '%.*s' is no process number", (int)size,
-                                     text);
+            (void)kino__report_usage(command,
+                                     "invalid value '%.*s' for --pids (expected: process IDs)",
+                                     (int)size, text);
             return false;
         }
         *slot = pid;
@@ -115,13 +116,14 @@ void kino__own_tables_add_traces(kino__own_tables *tables, const kino__on_demand
 {
     static const kino_column columns[] = {
         {"pid", KINO_TYPE_INT, NULL, "process"},
-        [KINO__TRACES_RANK] = {"rank", KINO_TYPE_INT, NULL, "of the process, from its environment"},
-        {"state", KINO_TYPE_STRING, NULL, "what became of it"},
-        [KINO__TRACES_SIZE] = {"size", KINO_TYPE_BYTES, NULL, "of the file"},
-        {"path", KINO_TYPE_STRING, NULL, "of the trace"},
+        [KINO__TRACES_RANK] = {"rank", KINO_TYPE_INT, NULL,
+                               "rank, from the environment of the process"},
+        {"state", KINO_TYPE_STRING, NULL, "state of the trace"},
+        [KINO__TRACES_SIZE] = {"size", KINO_TYPE_BYTES, NULL, "size of the file"},
+        {"path", KINO_TYPE_STRING, NULL, "path of the trace"},
         [KINO__TRACES_MESSAGE] = {"message", KINO_TYPE_STRING, NULL,
-                                  "why there is none, or what was different"},
-        [KINO__TRACES_REQUEST] = {"request", KINO_TYPE_STRING, NULL, "number of the request"},
+                                  "why there is no trace, or how it differs from the request"},
+        [KINO__TRACES_REQUEST] = {"request", KINO_TYPE_STRING, NULL, "request ID"},
     };
     kino__cells *cells = kino__own_tables_add(tables, "traces", "Traces", columns,
                                               KINO__TRACES_REQUEST + (with_request ? 1 : 0));

@@ -16,18 +16,18 @@ typedef struct kino__daemon_options {
     {"socket",                                                                                     \
      KINO__OPTION_TEXT,                                                                            \
      "PATH",                                                                                       \
-     "the daemon's unix socket (default: $KINO_DAEMON_SOCKET, else $XDG_RUNTIME_DIR/kino or "      \
-     "/run/kino)",                                                                                 \
+     "connect to the daemon at this unix socket (default: $KINO_DAEMON_SOCKET, else "              \
+     "$XDG_RUNTIME_DIR/kino or /run/kino)",                                                        \
      offsetof(type, field.socket),                                                                 \
      false},                                                                                       \
         {"host",                                                                                   \
          KINO__OPTION_TEXT,                                                                        \
          "NAME",                                                                                   \
-         "ask over TCP instead, as dyno does: a Dynolog daemon, also on another machine",          \
+         "connect over TCP as dyno does, to a Dynolog daemon on this or another machine",          \
          offsetof(type, field.host),                                                               \
          false},                                                                                   \
     {                                                                                              \
-        "port", KINO__OPTION_UINT, "N", "TCP port of the daemon (default: 1778)",                  \
+        "port", KINO__OPTION_UINT, "N", "connect to TCP port N (default: 1778)",                   \
             offsetof(type, field.port), false                                                      \
     }
 

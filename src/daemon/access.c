@@ -12,6 +12,7 @@
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -101,35 +102,68 @@ uid_t kino__access_tcp_peer(int fd)
     return uid;
 }
 
+/* -- everybody's socket */
+
+int kino__access_bind(int fd, const struct sockaddr *address, socklen_t size)
+{
+    if (address->sa_family != AF_UNIX)
+        return bind(fd, address, size);
+    if (fchmod(fd, 0666) < 0)
+        return -1;
+    mode_t mask = umask(0);
+    int done = bind(fd, address, size);
+    int wrong = errno;
+    (void)umask(mask);
+    errno = wrong;
+    return done;
+}
+
 /* -- whose process */
 
 kino_status kino__access_check(uid_t caller, const kino__process_identity *process, kino_error *err)
 {
     kino__process_identity now;
     if (caller == KINO__NOBODY)
-        return kino__fail(err, KINO_ARGUMENT, "it is not known who asks");
+        return kino__fail(err, KINO_ARGUMENT, "the requesting user is unknown");
     if (!kino__process_identify(process->pid, &now) || now.start_time != process->start_time)
         return kino__fail(err, KINO_NOT_FOUND, "the process has ended");
     if (caller == 0)
         return KINO_OK;
     if (now.is_mixed)
         return kino__fail(err, KINO_ARGUMENT,
-                          "the process has more rights than its user; only root may trace it");
+                          "the process has more privileges than its user; only root may trace it");
     if (now.uid != caller)
         return kino__fail(err, KINO_ARGUMENT,
-                          "the process is of user %u; only that user and root may trace it",
+                          "the process belongs to user %u; only that user and root may trace it",
                           (unsigned)now.uid);
     return KINO_OK;
 }
 
 /* -- with another user's eyes */
 
-void kino__access_as(uid_t uid, gid_t gid)
+/* Our own groups, to come back to; -1: not taken down yet. */
+static gid_t own_groups[KINO__PROCESS_GROUPS_MAX];
+static int own_group_count = -1;
+
+/* Of this thread alone, unlike the function of that name. */
+static bool set_groups(size_t count, const gid_t *groups)
+{
+    return syscall(SYS_setgroups, count, groups) == 0;
+}
+
+bool kino__access_as(uid_t uid, gid_t gid)
 {
     if (geteuid() != 0)
-        return;
+        return true;
+    if (own_group_count < 0)
+        own_group_count = getgroups(KINO__PROCESS_GROUPS_MAX, own_groups);
+    /* Groups of ours would open what the user cannot: nothing is looked at with them. */
+    if (own_group_count > 0 && !set_groups(0, NULL))
+        return false;
     (void)setfsgid(gid);
     (void)setfsuid(uid); /* takes the capabilities that pass over permissions with it */
+    /* These two never say that they failed: an invalid id changes nothing and tells the current. */
+    return (uid_t)setfsuid((uid_t)-1) == uid && (gid_t)setfsgid((gid_t)-1) == gid;
 }
 
 bool kino__access_with_groups(int32_t pid)
@@ -138,17 +172,16 @@ bool kino__access_with_groups(int32_t pid)
     if (geteuid() != 0)
         return false;
     size_t count = kino__process_groups(pid, groups);
-    /* Of this thread alone, unlike the function of that name. */
-    return count && syscall(SYS_setgroups, count, groups) == 0;
+    return count && set_groups(count, groups);
 }
 
 void kino__access_self(void)
 {
     if (geteuid() != 0)
         return;
-    (void)syscall(SYS_setgroups, 0, NULL);
     (void)setfsuid(0);
     (void)setfsgid(getegid());
+    (void)set_groups(own_group_count > 0 ? (size_t)own_group_count : 0, own_groups);
 }
 
 /* -- giving up */
@@ -170,15 +203,16 @@ kino_status kino__access_drop(kino_error *err)
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct data[2] = {{0}};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-        return kino__fail_errno(err, errno, "cannot give up rights");
+        return kino__fail_errno(err, errno, "cannot drop privileges");
     if (geteuid() != 0)
         return KINO_OK;
     (void)setgroups(0, NULL); /* they would count while looking as somebody else */
+    own_group_count = 0;
     for (unsigned c = 0; c <= CAP_LAST_CAP; c++)
         if (!is_kept(c))
             (void)prctl(PR_CAPBSET_DROP, c, 0, 0, 0); /* not allowed, or not known: no matter */
     if (syscall(SYS_capget, &header, data) < 0)
-        return kino__fail_errno(err, errno, "cannot give up rights");
+        return kino__fail_errno(err, errno, "cannot drop privileges");
     for (unsigned i = 0; i < 2; i++) {
         uint32_t keep = 0;
         for (unsigned bit = 0; bit < 32; bit++)
@@ -189,6 +223,6 @@ kino_status kino__access_drop(kino_error *err)
         data[i].inheritable = 0;
     }
     if (syscall(SYS_capset, &header, data) < 0)
-        return kino__fail_errno(err, errno, "cannot give up rights");
+        return kino__fail_errno(err, errno, "cannot drop privileges");
     return KINO_OK;
 }

@@ -6,6 +6,7 @@
 #ifndef KINO__DAEMON_ACCESS_H
 #define KINO__DAEMON_ACCESS_H
 
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "daemon/process.h"
@@ -24,9 +25,13 @@ uid_t kino__access_tcp_peer(int fd);
 KINO_NODISCARD kino_status kino__access_check(uid_t caller, const kino__process_identity *process,
                                               kino_error *err);
 
-/* From here to kino__access_self, files are looked at as this user (when the daemon is root; else
- * nothing changes). */
-void kino__access_as(uid_t uid, gid_t gid);
+/* bind; a socket in a folder may then be used by everybody (mode 0666). The mode is given before it
+ * has a name: changing it by its name could change what has taken the name since. */
+int kino__access_bind(int fd, const struct sockaddr *address, socklen_t size);
+
+/* From here to kino__access_self, files are looked at as this user (when we are root; else nothing
+ * changes). false: his rights cannot be taken, and nothing may be looked at. */
+KINO_NODISCARD bool kino__access_as(uid_t uid, gid_t gid);
 /* After it, where that was not enough: with the further groups of this process, too. false: it has
  * none, or they cannot be taken. */
 bool kino__access_with_groups(int32_t pid);

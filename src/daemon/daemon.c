@@ -51,10 +51,12 @@ static void tell_metrics(kino__daemon *d)
          p && count < KINO__METRICS_PROCESSES; p = kino__registry_next(&d->registry, p))
         /* Looking somebody up takes its time: the others are for the next rounds. */
         if (p->polls > 0 && (p->about || fresh++ < LOOKED_UP_MAX))
-            list[count++] = (kino__metrics_process){.pid = p->id.pid,
-                                                    .start_time = p->id.start_time,
-                                                    .job = p->job,
-                                                    .rank = kino__registry_about(p)->rank};
+            list[count++] =
+                (kino__metrics_process){.pid = p->id.pid,
+                                        .uid = p->id.uid,
+                                        .start_time = p->id.start_time,
+                                        .job = p->job,
+                                        .rank = kino__process_rank(kino__registry_about(p))};
     kino__metrics_set_processes(d->metrics, list, count);
     const kino__metrics_daemon numbers = {.processes = (int64_t)d->registry.count,
                                           .endpoints = (int64_t)d->registry.endpoint_count,
@@ -96,9 +98,11 @@ static kino_status open_metrics(kino__daemon *d, kino_error *err)
     KINO_TRY(kino__metrics_new(&settings, &d->metrics, err));
     KINO_TRY(
         kino__loop_add_timer(d->loop, settings.interval_ns, measure, d, &d->metrics_timer, err));
+    const kino__metrics_http_options http = {.address = s->metrics_address,
+                                             .hosts = s->metrics_hosts,
+                                             .token_file = s->metrics_token_file};
     if (s->metrics_address[0])
-        KINO_TRY(kino__metrics_http_open(d->loop, d->metrics, s->metrics_address, &d->metrics_http,
-                                         err));
+        KINO_TRY(kino__metrics_http_open(d->loop, d->metrics, &http, &d->metrics_http, err));
     if (s->metrics_json[0])
         KINO_TRY(kino__metrics_lines_open(s->metrics_json, &d->metrics_lines, err));
     measure(d, kino__loop_now(d->loop));
@@ -126,6 +130,7 @@ static kino_status open_all(kino__daemon *d, kino_error *err)
     KINO_TRY(kino__loop_new(&d->loop, err));
     d->started_ns = kino__loop_now(d->loop);
     kino__registry_init(&d->registry, d->loop, &d->log);
+    d->registry.user_max = (size_t)s->user_processes;
     d->registry.gone = process_gone;
     d->registry.context = d;
     /* The unix socket first: whoever has it, has the state file, too. */
@@ -176,6 +181,8 @@ static void apply(kino__daemon *d, kino__settings *fresh)
     d->log.is_json = fresh->log_json;
     /* The old texts stay in use by what is open: only numbers move over. */
     d->settings.silence_ms = fresh->silence_ms;
+    d->settings.user_processes = fresh->user_processes;
+    d->registry.user_max = (size_t)fresh->user_processes;
     if (d->metrics && fresh->metrics_interval_ms &&
         fresh->metrics_interval_ms != d->settings.metrics_interval_ms) {
         d->settings.metrics_interval_ms = fresh->metrics_interval_ms;

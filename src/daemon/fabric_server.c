@@ -11,12 +11,14 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "daemon/access.h"
 
 enum {
     BATCH = 32,
     DATAGRAM_BYTES = KINO__FABRIC_HEADER_BYTES + KINO__FABRIC_REPORT_BYTES +
                      KINO__FABRIC_REPORT_TEXT_MAX, /* more than the largest poll */
     ROUNDS = 16,                                   /* batches before others have their turn */
+    REGISTER_NS = 10000000,                        /* for new processes in a turn */
 };
 
 typedef union control_bytes {
@@ -81,6 +83,25 @@ static kino__fabric_answer judge_poll(kino__fabric_socket *socket, kino__process
     return answer;
 }
 
+/* What is read about a new process takes its time. Those who come when a turn of the loop has spent
+ * enough on it are registered when they ask again: everybody's answers come first. */
+static kino__process *register_process(kino__fabric_server *s, const kino__fabric_datagram *d)
+{
+    int64_t now = kino__loop_now(s->loop);
+    kino__process *p = d->pid > 0 ? kino__registry_find(s->registry, d->pid) : NULL;
+    if (p || d->pid <= 0 || kino__registry_is_full(s->registry, d->uid))
+        return p;
+    if (s->turn_ns != now)
+        s->spent_ns = 0;
+    s->turn_ns = now;
+    if (s->spent_ns > REGISTER_NS)
+        return NULL;
+    int64_t start = kino__clock_ns(CLOCK_MONOTONIC);
+    p = kino__registry_add(s->registry, d->pid, now);
+    s->spent_ns += kino__clock_ns(CLOCK_MONOTONIC) - start;
+    return p;
+}
+
 static kino__fabric_answer judge_context(kino__fabric_socket *socket,
                                          const kino__fabric_datagram *d, kino_str payload)
 {
@@ -92,7 +113,7 @@ static kino__fabric_answer judge_context(kino__fabric_socket *socket,
         note_bad(s, "bad-datagram", d, err.message);
         return answer;
     }
-    answer.process = kino__registry_add(s->registry, d->pid, kino__loop_now(s->loop));
+    answer.process = register_process(s, d);
     answer.verdict = KINO__FABRIC_ANSWER_COUNT;
     answer.count =
         answer.process ? kino__registry_add_context(s->registry, answer.process, &context) : -1;
@@ -124,7 +145,7 @@ kino__fabric_answer kino__fabric_judge(kino__fabric_socket *socket, const kino__
     kino_error err;
     s->statistics.datagrams++;
     if (!is_own_kind(socket, &d->from)) {
-        note_bad(s, "foreign-sender", d, "its socket has no name of this kind");
+        note_bad(s, "foreign-sender", d, "unexpected kind of socket name");
         return none;
     }
     if (kino__fabric_read(d->bytes, &message, &err) != KINO_OK) {
@@ -146,7 +167,7 @@ kino__fabric_answer kino__fabric_judge(kino__fabric_socket *socket, const kino__
     case KINO__FABRIC_OTHER:
         break;
     }
-    note_bad(s, "bad-datagram", d, "of no known type");
+    note_bad(s, "bad-datagram", d, "unknown type");
     return none;
 }
 
@@ -163,11 +184,11 @@ void kino__fabric_settle(kino__fabric_socket *socket, const kino__fabric_datagra
         return;
     kino__process *p = answer->process;
     if (!p)
-        p = kino__registry_add(s->registry, d->pid, now);
+        p = register_process(s, d);
     if (p)
         kino__registry_poll(s->registry, p, &s->batch->poll, &d->from, now);
     else if (d->pid <= 0)
-        note_bad(s, "unseen-process", d, "it is outside of the daemon's pid namespace");
+        note_bad(s, "unseen-process", d, "outside the daemon's PID namespace");
 }
 
 /* -- sending */
@@ -334,11 +355,11 @@ static kino_status clear_path(const kino__fabric_address *address, kino_error *e
 {
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return kino__fail_errno(err, errno, "cannot make a socket");
+        return kino__fail_errno(err, errno, "cannot create a socket");
     int is_there = connect(fd, (const struct sockaddr *)&address->name, address->size) == 0;
     (void)close(fd);
     if (is_there)
-        return kino__fail(err, KINO_UNAVAILABLE, "another daemon listens at '%s'",
+        return kino__fail(err, KINO_UNAVAILABLE, "another daemon is listening at '%s'",
                           address->name.sun_path);
     struct stat info;
     if (lstat(address->name.sun_path, &info) < 0)
@@ -357,17 +378,15 @@ static kino_status bind_socket(const kino__fabric_socket *s, kino_error *err)
     (void)setsockopt(s->fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
     if (setsockopt(s->fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) < 0 ||
         setsockopt(s->fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) < 0)
-        return kino__fail_errno(err, errno, "cannot ask who sends");
-    if (bind(s->fd, (const struct sockaddr *)&s->address.name, s->address.size) < 0) {
+        return kino__fail_errno(err, errno, "cannot receive sender credentials");
+    if (kino__access_bind(s->fd, (const struct sockaddr *)&s->address.name, s->address.size) < 0) {
         if (errno == EADDRINUSE)
             return kino__fail(err, KINO_UNAVAILABLE,
-                              "another daemon (Kino's or dynolog) has the socket '%s' already",
+                              "another daemon (kino or dynolog) is already using socket '%s'",
                               path[0] ? path : "@" KINO__FABRIC_DAEMON);
         return kino__fail_errno(err, errno, "cannot listen at '%s'",
                                 path[0] ? path : "@" KINO__FABRIC_DAEMON);
     }
-    if (path[0] && chmod(path, 0666) < 0)
-        return kino__fail_errno(err, errno, "cannot set the mode of '%s'", path);
     return KINO_OK;
 }
 
@@ -385,7 +404,7 @@ static kino_status open_socket(kino__fabric_server *server, kino__fabric_socket 
     }
     s->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (s->fd < 0)
-        return kino__fail_errno(err, errno, "cannot make a socket");
+        return kino__fail_errno(err, errno, "cannot create a socket");
     KINO_TRY(bind_socket(s, err));
     return kino__loop_add_fd(server->loop, s->fd, EPOLLIN, receive, s, &s->watch, err);
 }

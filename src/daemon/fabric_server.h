@@ -42,6 +42,7 @@ typedef struct kino__fabric_server {
     kino__fabric_socket sockets[2]; /* abstract, folder */
     struct kino__fabric_batch *batch;
     kino__fabric_statistics statistics;
+    int64_t turn_ns, spent_ns; /* on new processes: in which turn of the loop, and how long */
 } kino__fabric_server;
 
 typedef struct kino__fabric_server_options {

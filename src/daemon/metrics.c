@@ -64,7 +64,7 @@ static kino_status check_without(const char *without, kino_error *err)
             is_known |= strlen(kino__collectors[i]->name) == length &&
                         strncmp(at, kino__collectors[i]->name, length) == 0;
         if (!is_known)
-            return kino__fail(err, KINO_ARGUMENT, "there is no collector '%.*s'", (int)length, at);
+            return kino__fail(err, KINO_ARGUMENT, "unknown collector '%.*s'", (int)length, at);
     }
     return KINO_OK;
 }
@@ -106,7 +106,7 @@ static bool open_collectors(kino__metrics *metrics, const char *without)
         kino__collector_slot *slot = &metrics->slots[i];
         metrics->collector = i;
         if (is_left_out(without, collector->name)) {
-            kino__collector_miss(metrics, "left out by the settings");
+            kino__collector_miss(metrics, "disabled by metrics-without");
             continue;
         }
         slot->state = calloc(1, collector->state_size ? collector->state_size : 1);
@@ -124,7 +124,8 @@ kino_status kino__metrics_new(const kino__metrics_settings *settings, kino__metr
     KINO_TRY(check_without(settings->without, err));
     if (settings->interval_ns <= 0 || settings->history_samples > 100000)
         return kino__fail(err, KINO_ARGUMENT,
-                          "metrics need an interval above 0 and at most 100000 samples of history");
+                          "invalid metrics settings (expected: interval above 0 and at most 100000 "
+                          "samples of history)");
     kino__metrics *metrics = calloc(1, sizeof *metrics);
     if (!metrics)
         return kino__fail_nomem(err);
@@ -199,7 +200,7 @@ void kino__metrics_set_daemon(kino__metrics *metrics, const kino__metrics_daemon
 static bool is_same_process(const kino__metrics_process *a, const kino__metrics_process *b)
 {
     return a->pid == b->pid && a->start_time == b->start_time && a->job == b->job &&
-           a->rank == b->rank;
+           a->rank == b->rank && a->uid == b->uid;
 }
 
 static kino__watched *find_watched(const kino__metrics *metrics, size_t hint,

@@ -15,6 +15,8 @@
 #ifndef KINO__DAEMON_METRICS_H
 #define KINO__DAEMON_METRICS_H
 
+#include <sys/types.h>
+
 #include "base/json_out.h"
 #include "base/str.h"
 
@@ -44,6 +46,7 @@ typedef struct kino__metrics_process {
     uint64_t start_time; /* field 22 of /proc/PID/stat, in clock ticks; 0: not known */
     int64_t job;         /* as the client says it, or KINO_NO_INT */
     int64_t rank;        /* or KINO_NO_INT: then RANK or SLURM_PROCID of its environment */
+    uid_t uid;           /* whose it is: others are not shown it */
 } kino__metrics_process;
 
 /* The registered processes as of now, the whole list; copied. At most KINO__METRICS_PROCESSES are
@@ -67,20 +70,26 @@ void kino__metrics_sample(kino__metrics *metrics, int64_t now_ns);
  * False: there are none to leave, or none had been left. For dcgmProfPause and dcgmProfResume. */
 bool kino__metrics_pause_profiling(kino__metrics *metrics, int64_t seconds);
 
-/* The newest sample in Prometheus' text format 0.0.4. Check out->failed. */
-void kino__metrics_prometheus(const kino__metrics *metrics, kino__buffer *out);
+/* Who looks is a user: everybody sees what is the host's, and of processes and their cgroups only
+ * his own, as with getProcesses; root sees all, KINO__METRICS_STRANGER no process. */
+#define KINO__METRICS_ALL      ((uid_t)0)
+#define KINO__METRICS_STRANGER ((uid_t)-1)
 
-/* The newest sample as one JSON object on one line with '\n' (--metrics-json). */
+/* The newest sample in Prometheus' text format 0.0.4. Check out->failed. */
+void kino__metrics_prometheus(const kino__metrics *metrics, uid_t viewer, kino__buffer *out);
+
+/* The newest sample as one JSON object on one line with '\n' (--metrics-json); all of it. */
 void kino__metrics_json_line(const kino__metrics *metrics, kino__buffer *out);
 
 /* For getMetrics: adds the members "sample" (the newest values) and, when seconds > 0, "history"
  * (as many seconds of it as there are) to the object that is open in `json`. */
-void kino__metrics_json(const kino__metrics *metrics, int64_t seconds, kino__json *json);
+void kino__metrics_json(const kino__metrics *metrics, uid_t viewer, int64_t seconds,
+                        kino__json *json);
 
 /* The history between two times (CLOCK_REALTIME ns; KINO_NO_TIME: open) as a trace of counters in
  * Chrome's JSON, which kino reads and merges with the traces of that time. For getMetrics with
  * "trace": true, where it travels as one string. */
-void kino__metrics_trace(const kino__metrics *metrics, int64_t from_ns, int64_t to_ns,
+void kino__metrics_trace(const kino__metrics *metrics, uid_t viewer, int64_t from_ns, int64_t to_ns,
                          kino__buffer *out);
 
 #endif

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/process_place.h"
 #include "base/str.h"
 #include "daemon/metrics_internal.h"
 #include "daemon/metrics_text.h"
@@ -25,7 +26,6 @@ static const source sources[] = {
     {offsetof(kino__attribution, pod), {"POD_NAME", "K8S_POD_NAME", "MY_POD_NAME", NULL}},
     {offsetof(kino__attribution, namespace),
      {"POD_NAMESPACE", "K8S_POD_NAMESPACE", "MY_POD_NAMESPACE", NULL}},
-    {offsetof(kino__attribution, rank), {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", NULL}},
 };
 
 /* Copies what fits; a value that is cut is better than none. */
@@ -56,6 +56,9 @@ void kino__attribute_environment(kino_str text, kino__attribution *out)
                 break;
             }
     }
+    kino__process_place place = kino__process_place_find(kino__process_variable, &text);
+    if (place.rank >= 0)
+        (void)snprintf(out->rank, sizeof out->rank, "%lld", (long long)place.rank);
     guess_pod(text, out);
 }
 
@@ -129,8 +132,8 @@ void kino__attribute(kino__metrics *metrics, kino__watched *watched)
         kino__attribute_environment(text, out);
     else
         set(out->reason, sizeof out->reason,
-            errno == EACCES || errno == EPERM ? KINO__STR("its environment may not be read")
-                                              : KINO__STR("its environment cannot be read"));
+            errno == EACCES || errno == EPERM ? KINO__STR("no permission to read its environment")
+                                              : KINO__STR("cannot read its environment"));
     if (read_once(metrics, watched->process.pid, "cgroup", &text))
         set_cgroups(text, watched);
 }

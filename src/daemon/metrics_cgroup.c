@@ -18,22 +18,20 @@ enum { MEMORY, MEMORY_LIMIT, OOM_KILLS, CPU_TIME, PERIODS, THROTTLED, THROTTLED_
 
 static const kino__metric metrics_of[COUNT] = {
     [MEMORY] = {"memory_bytes", "cgroup_memory_bytes", NULL,
-                "Memory charged to the cgroup of registered processes, with its files.",
+                "Memory charged to the cgroup of registered processes, including file pages.",
                 KINO__GAUGE, 0, true},
     [MEMORY_LIMIT] = {"memory_limit_bytes", "cgroup_memory_limit_bytes", NULL,
-                      "Memory that the cgroup may have; missing: no limit.", KINO__GAUGE, 0, false},
+                      "Memory limit of the cgroup; absent if unlimited.", KINO__GAUGE, 0, false},
     [OOM_KILLS] = {"oom_kills", "cgroup_oom_kills_total", NULL,
-                   "Processes of the cgroup killed for want of memory.", KINO__COUNTER, 0, false},
-    [CPU_TIME] = {"cpu_seconds", "cgroup_cpu_seconds_total", NULL, "Processor time of the cgroup.",
+                   "Processes of the cgroup killed by the OOM killer.", KINO__COUNTER, 0, false},
+    [CPU_TIME] = {"cpu_seconds", "cgroup_cpu_seconds_total", NULL, "CPU time of the cgroup.",
                   KINO__COUNTER, 6, true},
     [PERIODS] = {"periods", "cgroup_cpu_periods_total", NULL,
-                 "Periods in which the cgroup's limit of processor time counted.", KINO__COUNTER, 0,
-                 false},
+                 "Enforcement periods of the cgroup's CPU limit.", KINO__COUNTER, 0, false},
     [THROTTLED] = {"throttled_periods", "cgroup_cpu_throttled_periods_total", NULL,
-                   "Periods in which the cgroup had used up its processor time.", KINO__COUNTER, 0,
-                   false},
+                   "Periods in which the cgroup was throttled.", KINO__COUNTER, 0, false},
     [THROTTLED_TIME] = {"throttled_seconds", "cgroup_cpu_throttled_seconds_total", NULL,
-                        "Time for which the cgroup had to wait after that, summed over processors.",
+                        "Time for which the cgroup was throttled, summed over processors.",
                         KINO__COUNTER, 6, true},
 };
 static const kino__metric_class cgroup = {"cgroup", metrics_of, COUNT, GROUPS_MOST};
@@ -55,6 +53,7 @@ typedef struct group {
     char label[KINO__CGROUP_SIZE];
     kino__proc_file files[FILES];
     bool is_used; /* by a process of the newest list */
+    uid_t uid;    /* whose; of several users: root's */
 } group;
 
 typedef struct state {
@@ -90,7 +89,7 @@ static bool open_cgroup(void *context, kino__metrics *metrics)
         }
     kino__proc_close(&file);
     if (!is_any)
-        kino__collector_miss(metrics, "no cgroups are mounted");
+        kino__collector_miss(metrics, "no cgroup file system is mounted");
     return is_any;
 }
 
@@ -199,8 +198,10 @@ static void use_group(state *self, const kino__watched *of)
         memcpy(one->label, label, strlen(label));
         open_files(self, one, of);
     }
-    if (one)
-        one->is_used = true;
+    if (!one)
+        return;
+    one->uid = !one->is_used || one->uid == of->process.uid ? of->process.uid : 0;
+    one->is_used = true;
 }
 
 static void follow_changes(state *self, const kino__metrics *metrics)
@@ -249,6 +250,7 @@ static void sample_group(kino__metrics *metrics, const group *one)
     kino__thing *thing = kino__metrics_thing(metrics, &cgroup, kino__str_from(one->key));
     if (!thing)
         return;
+    kino__thing_own(thing, one->uid);
     if (thing->is_new)
         kino__thing_label(thing, "cgroup", kino__str_from(one->label));
     if (kino__proc_read(&one->files[FILE_MEMORY], metrics, &text))
@@ -275,7 +277,7 @@ static void sample_cgroup(void *context, kino__metrics *metrics)
 
 const kino__collector kino__collector_cgroup = {
     .name = "cgroup",
-    .help = "memory, processor time and throttling of registered processes' cgroups",
+    .help = "memory, CPU time and throttling of the cgroups of registered processes",
     .classes = classes,
     .state_size = sizeof(state),
     .open = open_cgroup,

@@ -10,7 +10,7 @@
 #define MODE(name, has_history)                                                                    \
     {                                                                                              \
 #        name "_seconds", "cpu_seconds_total", "mode=\"" #        name "\"",                       \
-            "Processor time of the host by mode; guest is part of user, guest_nice of nice.",      \
+            "CPU time of the host by mode; guest is included in user, guest_nice in nice.",        \
             KINO__COUNTER_SHAKY, 6, has_history                                                    \
     }
 
@@ -39,21 +39,20 @@ static const kino__metric host_metrics[HOST_COUNT] = {
     MODE(guest, false),
     MODE(guest_nice, false),
     [UTILIZATION] = {"utilization_ratio", "cpu_utilization_ratio", NULL,
-                     "Share of processor time of the host that was not idle in the last interval.",
+                     "Share of the host's CPU time that was not idle in the last interval.",
                      KINO__GAUGE, 6, true},
-    [ONLINE] = {"online", "cpu_online", NULL, "Processors that are online.", KINO__GAUGE, 0, false},
+    [ONLINE] = {"online", "cpu_online", NULL, "Online processors.", KINO__GAUGE, 0, false},
     [CONTEXT_SWITCHES] = {"context_switches", "context_switches_total", NULL, "Context switches.",
                           KINO__COUNTER, 0, true},
     [INTERRUPTS] = {"interrupts", "interrupts_total", NULL, "Interrupts served.", KINO__COUNTER, 0,
                     true},
-    [FORKS] = {"forks", "forks_total", NULL, "Processes and threads made.", KINO__COUNTER, 0,
+    [FORKS] = {"forks", "forks_total", NULL, "Processes and threads created.", KINO__COUNTER, 0,
                false},
-    [RUNNING] = {"running", "tasks_running", NULL, "Tasks that run or could run.", KINO__GAUGE, 0,
-                 true},
-    [BLOCKED] = {"blocked", "tasks_blocked", NULL, "Tasks that wait for I/O to complete.",
-                 KINO__GAUGE, 0, false},
+    [RUNNING] = {"running", "tasks_running", NULL, "Tasks that are running or runnable.",
+                 KINO__GAUGE, 0, true},
+    [BLOCKED] = {"blocked", "tasks_blocked", NULL, "Tasks blocked on I/O.", KINO__GAUGE, 0, false},
     [BOOT_TIME] = {"boot_time_seconds", "boot_time_seconds", NULL,
-                   "When the host was started, in seconds since 1970.", KINO__GAUGE, 0, false},
+                   "Boot time of the host, in seconds since the epoch.", KINO__GAUGE, 0, false},
 };
 static const kino__metric_class host = {"cpu", host_metrics, HOST_COUNT, 1};
 
@@ -179,7 +178,7 @@ static void sample_cpu(void *state, kino__metrics *metrics)
 
 const kino__collector kino__collector_cpu = {
     .name = "cpu",
-    .help = "processor time, context switches, interrupts, forks (/proc/stat)",
+    .help = "CPU time, context switches, interrupts, forks (/proc/stat)",
     .classes = classes,
     .file = "stat",
     .state_size = sizeof(kino__proc_file),

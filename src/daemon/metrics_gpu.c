@@ -18,6 +18,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -33,53 +34,50 @@
 
 static const kino__metric metrics_of[KINO__GPU_VALUES] = {
     [KINO__GPU_UTILIZATION] =
-        SHARE("utilization", "Share of the time in which a kernel ran on the GPU.", true),
-    [KINO__GPU_MEMORY_UTILIZATION] =
-        SHARE("memory_utilization",
-              "Share of the time in which the GPU's memory was read or written.", false),
+        SHARE("utilization", "Share of time in which a kernel was running on the GPU.", true),
+    [KINO__GPU_MEMORY_UTILIZATION] = SHARE(
+        "memory_utilization", "Share of time in which GPU memory was read or written.", false),
     [KINO__GPU_MEMORY_USED] = {"memory_used_bytes", "gpu_memory_used_bytes", NULL,
-                               "Memory of the GPU that is in use.", KINO__GAUGE, 0, true},
+                               "GPU memory in use.", KINO__GAUGE, 0, true},
     [KINO__GPU_MEMORY_TOTAL] = {"memory_total_bytes", "gpu_memory_total_bytes", NULL,
-                                "Memory that the GPU has.", KINO__GAUGE, 0, false},
-    [KINO__GPU_POWER] = {"power_watts", "gpu_power_watts", NULL, "Power that the GPU draws.",
+                                "Total GPU memory.", KINO__GAUGE, 0, false},
+    [KINO__GPU_POWER] = {"power_watts", "gpu_power_watts", NULL, "Power draw of the GPU.",
                          KINO__GAUGE, 3, true},
     [KINO__GPU_ENERGY] = {"energy_joules", "gpu_energy_joules_total", NULL,
-                          "Energy that the GPU used.", KINO__COUNTER, 3, false},
+                          "Energy used by the GPU.", KINO__COUNTER, 3, false},
     [KINO__GPU_TEMPERATURE] = {"temperature_celsius", "gpu_temperature_celsius", NULL,
                                "Temperature of the GPU.", KINO__GAUGE, 3, false},
     [KINO__GPU_SM_CLOCK] = {"sm_clock_hertz", "gpu_sm_clock_hertz", NULL,
-                            "Clock of the GPU's processors.", KINO__GAUGE, 0, true},
+                            "Clock frequency of the SMs.", KINO__GAUGE, 0, true},
     [KINO__GPU_MEMORY_CLOCK] = {"memory_clock_hertz", "gpu_memory_clock_hertz", NULL,
-                                "Clock of the GPU's memory.", KINO__GAUGE, 0, false},
+                                "Clock frequency of the GPU memory.", KINO__GAUGE, 0, false},
     [KINO__GPU_GRAPHICS_ACTIVE] =
         SHARE("graphics_active",
               "Share of cycles in which the graphics or compute engine was busy.", false),
     [KINO__GPU_SM_ACTIVE] =
-        SHARE("sm_active", "Share of cycles in which an SM had at least one warp.", true),
+        SHARE("sm_active", "Share of cycles in which an SM had at least one warp assigned.", true),
     [KINO__GPU_SM_OCCUPANCY] =
-        SHARE("sm_occupancy", "Warps on the SMs, of as many as there could be.", false),
+        SHARE("sm_occupancy", "Resident warps as a share of the maximum.", false),
     [KINO__GPU_TENSOR_ACTIVE] =
         SHARE("tensor_active", "Share of cycles in which the tensor cores were busy.", true),
-    [KINO__GPU_DRAM_ACTIVE] = SHARE(
-        "dram_active", "Share of cycles in which the interface to the memory was busy.", true),
+    [KINO__GPU_DRAM_ACTIVE] =
+        SHARE("dram_active", "Share of cycles in which the memory interface was busy.", true),
     [KINO__GPU_FP64_ACTIVE] =
         SHARE("fp64_active", "Share of cycles in which the FP64 pipe was busy.", false),
     [KINO__GPU_FP32_ACTIVE] =
         SHARE("fp32_active", "Share of cycles in which the FP32 pipe was busy.", false),
     [KINO__GPU_FP16_ACTIVE] =
         SHARE("fp16_active", "Share of cycles in which the FP16 pipe was busy.", false),
-    [KINO__GPU_PCIE_SENT] = LINK("pcie_sent", "Bytes that the GPU sends over PCIe."),
-    [KINO__GPU_PCIE_RECEIVED] = LINK("pcie_received", "Bytes that the GPU receives over PCIe."),
-    [KINO__GPU_NVLINK_SENT] = LINK("nvlink_sent", "Bytes that the GPU sends over NVLink."),
-    [KINO__GPU_NVLINK_RECEIVED] =
-        LINK("nvlink_received", "Bytes that the GPU receives over NVLink."),
+    [KINO__GPU_PCIE_SENT] = LINK("pcie_sent", "Bytes sent by the GPU over PCIe."),
+    [KINO__GPU_PCIE_RECEIVED] = LINK("pcie_received", "Bytes received by the GPU over PCIe."),
+    [KINO__GPU_NVLINK_SENT] = LINK("nvlink_sent", "Bytes sent by the GPU over NVLink."),
+    [KINO__GPU_NVLINK_RECEIVED] = LINK("nvlink_received", "Bytes received by the GPU over NVLink."),
 };
 static const kino__metric_class gpu_class = {"gpu", metrics_of, KINO__GPU_VALUES, KINO__GPU_MOST};
 
 static const kino__metric process_metrics[] = {
     {"memory_bytes", "gpu_process_memory_bytes", NULL,
-     "Memory of the GPU that a process uses; with job and rank where it is registered.",
-     KINO__GAUGE, 0, false},
+     "GPU memory used by a process; with job and rank if it is registered.", KINO__GAUGE, 0, false},
 };
 static const kino__metric_class process_class = {"gpu_process", process_metrics, 1,
                                                  KINO__GPU_MOST *KINO__GPU_PROCESSES};
@@ -408,6 +406,17 @@ static const kino__watched *find_watched(const kino__metrics *metrics, int64_t p
     return NULL;
 }
 
+/* Of a process that is not registered, /proc says whose it is; root's when it does not. */
+static uid_t owner_of(const kino__metrics *metrics, const kino__watched *watched, int64_t pid)
+{
+    char path[512];
+    struct stat info;
+    if (watched)
+        return watched->process.uid;
+    int size = snprintf(path, sizeof path, "%s/%" PRId64, metrics->proc, pid);
+    return size > 0 && (size_t)size < sizeof path && stat(path, &info) == 0 ? info.st_uid : 0;
+}
+
 static void show_process(kino__metrics *metrics, const kino__gpu *gpu, const kino__gpu_process *one)
 {
     char key[96], text[32];
@@ -419,6 +428,7 @@ static void show_process(kino__metrics *metrics, const kino__gpu *gpu, const kin
         kino__metrics_thing(metrics, &process_class, (kino_str){key, (size_t)size});
     if (!thing)
         return;
+    kino__thing_own(thing, owner_of(metrics, watched, one->pid));
     if (thing->is_new) {
         (void)snprintf(text, sizeof text, "%u", gpu->index);
         label(thing, "gpu", text);
@@ -484,7 +494,7 @@ static void sample_gpu(void *context, kino__metrics *metrics)
 
 const kino__collector kino__collector_gpu = {
     .name = "gpu",
-    .help = "GPUs by NVML, DCGM or ROCm SMI",
+    .help = "GPUs, through NVML, DCGM or ROCm SMI",
     .classes = classes,
     .state_size = sizeof(state),
     .open = open_gpu,

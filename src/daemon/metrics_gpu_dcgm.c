@@ -136,7 +136,7 @@ static bool open_dcgm(void *context, void *library, int64_t interval_ns, char *r
 #undef X
     *(void **)(&self->error_text) = dlsym(library, "errorString");
     if (!self->init || !self->connect || !self->make_fields || !self->watch || !self->latest) {
-        (void)snprintf(reason, KINO__MISS_SIZE, "DCGM: a function is missing in its library");
+        (void)snprintf(reason, KINO__MISS_SIZE, "DCGM: its library lacks a required function");
         return false;
     }
     /* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody calls setenv here */
@@ -147,7 +147,7 @@ static bool open_dcgm(void *context, void *library, int64_t interval_ns, char *r
     self->is_started = true;
     status = self->connect(address && address[0] ? address : "127.0.0.1", &self->handle);
     if (status != DCGM_OK)
-        return fail(self, status, "no host engine answers", reason);
+        return fail(self, status, "no host engine is running", reason);
     self->is_connected = true;
     status = watch_fields(self, false, interval_ns, &self->basic);
     if (status != DCGM_OK)

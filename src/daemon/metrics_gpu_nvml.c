@@ -59,7 +59,7 @@ static bool open_nvml(void *context, void *library, int64_t interval_ns, char *r
     }
     int status = self->init();
     if (status != NVML_OK) {
-        (void)snprintf(reason, KINO__MISS_SIZE, "NVML does not start: %s (%d)",
+        (void)snprintf(reason, KINO__MISS_SIZE, "cannot initialize NVML: %s (%d)",
                        self->error_text ? self->error_text(status) : "error", status);
         return false;
     }

@@ -45,12 +45,12 @@ static bool open_rocm_smi(void *context, void *library, int64_t interval_ns, cha
     RSMI_FUNCTIONS(X)
 #undef X
     if (!self->init || !self->count) {
-        (void)snprintf(reason, KINO__MISS_SIZE, "ROCm SMI: rsmi_init is missing in its library");
+        (void)snprintf(reason, KINO__MISS_SIZE, "ROCm SMI: its library lacks rsmi_init");
         return false;
     }
     int status = self->init(0);
     if (status != RSMI_OK) {
-        (void)snprintf(reason, KINO__MISS_SIZE, "ROCm SMI does not start (status %d)", status);
+        (void)snprintf(reason, KINO__MISS_SIZE, "cannot initialize ROCm SMI (status %d)", status);
         return false;
     }
     self->is_open = true;

@@ -13,10 +13,15 @@
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/http_access.h"
+#include "daemon/access.h"
 
 enum { HEAD_MOST = 4096, CONNECTIONS_MOST = 32 };
 static const int64_t time_most_ns = 10000000000, linger_ns = 1000000000, tick_ns = 1000000000;
@@ -40,6 +45,9 @@ struct kino__metrics_http {
     kino__metrics *metrics;
     int fd;
     unsigned port;
+    const char *hosts; /* "a,b" */
+    char bound[64];    /* the address, without its port */
+    char token[129];   /* "": none */
     kino__loop_watch *watch;
     kino__loop_timer *timer;
     bool is_resting; /* no descriptors are left: accepts again at the next tick */
@@ -89,10 +97,10 @@ static void refuse(connection *self, const char *status, const char *extra, bool
     answer_with(self, status, extra, (kino_str){text, (size_t)size}, has_body);
 }
 
-static void answer_metrics(connection *self, bool has_body)
+static void answer_metrics(connection *self, uid_t viewer, bool has_body)
 {
     kino__buffer text = {0};
-    kino__metrics_prometheus(self->http->metrics, &text);
+    kino__metrics_prometheus(self->http->metrics, viewer, &text);
     if (text.failed)
         refuse(self, "500 Internal Server Error", "", has_body);
     else
@@ -124,26 +132,101 @@ static kino_str path_of(kino_str target)
     return take_until(&target, '?');
 }
 
-static void answer_request(connection *self, kino_str head)
+static kino_str take_line(kino_str *rest)
 {
-    kino_str line = take_until(&head, '\n');
+    kino_str line = take_until(rest, '\n');
     if (line.size > 0 && line.data[line.size - 1] == '\r')
         line.size--;
+    return line;
+}
+
+typedef enum header_state { HEADER_ABSENT, HEADER_THERE, HEADER_BAD } header_state;
+
+/* The value of a header; bad: it comes twice, or is too long. */
+static header_state find_header(kino_str head, const char *name, char *out, size_t room)
+{
+    header_state state = HEADER_ABSENT;
+    while (head.size) {
+        kino_str value = take_line(&head), key = take_until(&value, ':');
+        if (key.size != strlen(name) || strncasecmp(key.data, name, key.size) != 0)
+            continue;
+        while (value.size && (*value.data == ' ' || *value.data == '\t'))
+            value = (kino_str){value.data + 1, value.size - 1};
+        while (value.size &&
+               (value.data[value.size - 1] == ' ' || value.data[value.size - 1] == '\t'))
+            value.size--;
+        if (state != HEADER_ABSENT || value.size >= room || memchr(value.data, 0, value.size))
+            return HEADER_BAD;
+        memcpy(out, value.data, value.size);
+        out[value.size] = '\0';
+        state = HEADER_THERE;
+    }
+    return state;
+}
+
+/* Is it a name of this machine? */
+static bool is_own_host(const kino__metrics_http *http, const char *host)
+{
+    char name[256] = "";
+    kino_str rest = kino__str_from(http->hosts ? http->hosts : "");
+    if (kino__host_is_number(host) || kino__host_is_ours(host, http->bound))
+        return true;
+    if (gethostname(name, sizeof name - 1) == 0 && name[0] && kino__host_is_ours(host, name))
+        return true;
+    while (rest.size) {
+        kino_str one = take_until(&rest, ',');
+        while (one.size && *one.data == ' ')
+            one = (kino_str){one.data + 1, one.size - 1};
+        (void)snprintf(name, sizeof name, "%.*s", KINO__STR_ARG(one));
+        if (name[0] && kino__host_is_ours(host, name))
+            return true;
+    }
+    return false;
+}
+
+/* Who asks: false, and it is refused. */
+static bool check_client(connection *self, kino_str head, bool has_body, uid_t *viewer)
+{
+    const kino__metrics_http *http = self->http;
+    char host[300] = "", authorization[200] = "";
+    header_state with_host = find_header(head, "Host", host, sizeof host);
+    header_state with_token =
+        find_header(head, "Authorization", authorization, sizeof authorization);
+    bool has_token = http->token[0] && with_token == HEADER_THERE &&
+                     kino__token_equal(kino__bearer_token(authorization), http->token);
+    *viewer = has_token ? KINO__METRICS_ALL : kino__access_tcp_peer(self->fd);
+    if (with_host == HEADER_BAD || with_token == HEADER_BAD)
+        refuse(self, "400 Bad Request", "", has_body);
+    else if (http->token[0] && with_token == HEADER_THERE && !has_token)
+        refuse(self, "401 Unauthorized", "WWW-Authenticate: Bearer\r\n", has_body);
+    else if (!has_token && with_host == HEADER_THERE && !is_own_host(http, host))
+        refuse(self, "403 Forbidden", "", has_body); /* who has no Host is not a browser */
+    else
+        return true;
+    return false;
+}
+
+static void answer_request(connection *self, kino_str head)
+{
+    uid_t viewer;
+    kino_str line = take_line(&head);
     kino_str method = take_until(&line, ' '), target = take_until(&line, ' ');
     kino_str path = path_of(target);
     bool is_head = kino__str_is(method, "HEAD"), is_get = kino__str_is(method, "GET");
     if (!kino__str_starts_with(line, KINO__STR("HTTP/1.")) || line.size != 8 || path.size == 0 ||
         path.data[0] != '/')
         refuse(self, "400 Bad Request", "", true);
+    else if (!check_client(self, head, !is_head, &viewer))
+        return;
     else if (!kino__str_is(path, "/metrics") && !kino__str_is(path, "/"))
         refuse(self, "404 Not Found", "", !is_head);
     else if (!is_head && !is_get)
         refuse(self, "405 Method Not Allowed", "Allow: GET, HEAD\r\n", true);
     else if (kino__str_is(path, "/"))
-        answer_with(self, "200 OK", "", KINO__STR("kino daemon: the metrics are at /metrics\n"),
+        answer_with(self, "200 OK", "", KINO__STR("kino daemon: metrics are served at /metrics\n"),
                     !is_head);
     else
-        answer_metrics(self, !is_head);
+        answer_metrics(self, viewer, !is_head);
 }
 
 /* -- phases -- */
@@ -297,7 +380,8 @@ static kino_status parse_address(const char *text, struct sockaddr_storage *out,
     if (!colon || length >= sizeof host || !kino__str_to_int(kino__str_from(colon + 1), &port) ||
         port < 0 || port > 65535)
         return kino__fail(err, KINO_ARGUMENT,
-                          "'%s' is no address for metrics: expected 127.0.0.1:9178 or [::1]:9178",
+                          "invalid metrics address '%s' (expected: HOST:PORT such as "
+                          "127.0.0.1:9178 or [::1]:9178)",
                           text);
     memcpy(host, from, length);
     host[length] = '\0';
@@ -317,7 +401,7 @@ static kino_status parse_address(const char *text, struct sockaddr_storage *out,
     }
     return kino__fail(
         err, KINO_ARGUMENT,
-        "'%s' is no address for metrics: the host must be a number, such as 127.0.0.1", text);
+        "invalid metrics address '%s': the host must be a numeric address such as 127.0.0.1", text);
 }
 
 static kino_status listen_at(kino__metrics_http *http, const char *address, kino_error *err)
@@ -329,7 +413,7 @@ static kino_status listen_at(kino__metrics_http *http, const char *address, kino
     KINO_TRY(parse_address(address, &where, &size, err));
     http->fd = socket(where.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (http->fd < 0)
-        return kino__fail_errno(err, errno, "cannot make a socket for metrics");
+        return kino__fail_errno(err, errno, "cannot create a socket for metrics");
     (void)setsockopt(http->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     (void)setsockopt(http->fd, SOL_SOCKET, SO_SNDBUF, &kernel_most, sizeof kernel_most);
     if (bind(http->fd, (struct sockaddr *)&where, size) != 0 || listen(http->fd, 64) != 0)
@@ -341,7 +425,44 @@ static kino_status listen_at(kino__metrics_http *http, const char *address, kino
     return KINO_OK;
 }
 
-kino_status kino__metrics_http_open(kino__loop *loop, kino__metrics *metrics, const char *address,
+/* "127.0.0.1" of "127.0.0.1:9178", "::1" of "[::1]:9178". */
+static void keep_bound(kino__metrics_http *http, const char *address)
+{
+    const char *colon = strrchr(address, ':');
+    bool is_v6 = address[0] == '[';
+    int size = colon ? (int)(colon - address) - 2 * is_v6 : 0;
+    (void)snprintf(http->bound, sizeof http->bound, "%.*s", size, address + is_v6);
+}
+
+/* A token that everybody can read is none. */
+static kino_status read_token(kino__metrics_http *http, const char *path, kino_error *err)
+{
+    struct stat info;
+    kino__file file;
+    if (!path || !path[0])
+        return KINO_OK;
+    KINO_TRY(kino__file_open(path, &file, err));
+    size_t size = file.size;
+    while (size && (file.data[size - 1] == '\n' || file.data[size - 1] == '\r'))
+        size--;
+    (void)snprintf(http->token, sizeof http->token, "%.*s", (int)(size < 200 ? size : 200),
+                   size ? file.data : "");
+    kino__file_close(&file);
+    if (stat(path, &info) != 0 || (info.st_mode & 07))
+        return kino__fail(
+            err, KINO_ARGUMENT,
+            "metrics-token-file: '%s' is readable by all users (fix with: chmod o= '%s')", path,
+            path);
+    if (size >= sizeof http->token || !kino__token_is_good(http->token))
+        return kino__fail(
+            err, KINO_ARGUMENT,
+            "metrics-token-file: '%s' must contain one line of 8 to 128 letters, digits, - . _ ~",
+            path);
+    return KINO_OK;
+}
+
+kino_status kino__metrics_http_open(kino__loop *loop, kino__metrics *metrics,
+                                    const kino__metrics_http_options *options,
                                     kino__metrics_http **out, kino_error *err)
 {
     *out = NULL;
@@ -351,7 +472,11 @@ kino_status kino__metrics_http_open(kino__loop *loop, kino__metrics *metrics, co
     http->loop = loop;
     http->metrics = metrics;
     http->fd = -1;
-    kino_status st = listen_at(http, address, err);
+    http->hosts = options->hosts;
+    keep_bound(http, options->address);
+    kino_status st = read_token(http, options->token_file, err);
+    if (st == KINO_OK)
+        st = listen_at(http, options->address, err);
     if (st == KINO_OK)
         st = kino__loop_add_fd(loop, http->fd, EPOLLIN, on_connection, http, &http->watch, err);
     if (st == KINO_OK)

@@ -8,7 +8,7 @@
  *   1. src/daemon/metrics_<name>.c with its classes and the kino__collector_<name>
  *   2. COLLECTOR(<name>) in src/daemon/collectors.def
  *   3. parsers of texts into metrics_text.c and fuzz/proc_texts.c; hand-made texts with hand-worked
- *      numbers into tests/unit/test_metrics_*.c
+ *      numbers into tests/unit/daemon/test_metrics_*.c
  *   4. the names into docs/formats/metrics.md (a test compares them) */
 #ifndef KINO__DAEMON_METRICS_INTERNAL_H
 #define KINO__DAEMON_METRICS_INTERNAL_H
@@ -58,9 +58,11 @@ typedef struct kino__thing {
     char key[KINO__THING_KEY];    /* what it is found by, inside its class */
     char *labels, *json_labels;   /* `device="sda"`, `"device":"sda"`; NULL: none */
     char title[KINO__LABEL_SIZE]; /* the value of its first label; "" */
-    bool is_hidden;               /* known to be of no interest: kept, but not shown */
-    bool is_new;                  /* made in this sample: the collector adds its labels */
-    uint64_t seen, seen_before;   /* the numbers of the samples that had it last */
+    bool has_owner;               /* it is of a user's process: others do not see it */
+    uid_t owner;
+    bool is_hidden;             /* known to be of no interest: kept, but not shown */
+    bool is_new;                /* made in this sample: the collector adds its labels */
+    uint64_t seen, seen_before; /* the numbers of the samples that had it last */
     int64_t read_ns, read_before_ns;
     int64_t *history; /* one ring of samples per metric with history, one behind the other; NULL */
     kino__metric_value values[];
@@ -175,6 +177,12 @@ void kino__thing_forget_history(kino__metrics *metrics, kino__thing *thing);
 /* It is of no interest: no output shows it, and it has no history. */
 void kino__thing_hide(kino__metrics *metrics, kino__thing *thing);
 void kino__thing_label(kino__thing *thing, const char *name, kino_str value);
+/* Whose it is; with each sample, since that may change. */
+static inline void kino__thing_own(kino__thing *thing, uid_t owner)
+{
+    thing->has_owner = true;
+    thing->owner = owner;
+}
 void kino__thing_gauge(kino__thing *thing, unsigned metric, int64_t value);
 /* A counter as it reads now. */
 void kino__thing_count(kino__thing *thing, unsigned metric, int64_t now);
@@ -225,6 +233,12 @@ bool kino__collector_read_file(void *state, kino__metrics *metrics, kino_str *ou
 static inline bool kino__thing_is_there(const kino__metrics *metrics, const kino__thing *thing)
 {
     return thing->seen == metrics->samples && !thing->is_hidden;
+}
+
+/* May this user see it? */
+static inline bool kino__thing_is_for(const kino__thing *thing, uid_t viewer)
+{
+    return viewer == KINO__METRICS_ALL || !thing->has_owner || thing->owner == viewer;
 }
 
 static inline bool kino__value_is_there(const kino__thing *thing, unsigned metric)

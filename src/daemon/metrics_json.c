@@ -51,7 +51,7 @@ static void add_missing(const kino__metrics *metrics, kino__buffer *out)
     kino__buffer_printf(out, "}");
 }
 
-static void add_sample(const kino__metrics *metrics, kino__buffer *out)
+static void add_sample(const kino__metrics *metrics, uid_t viewer, kino__buffer *out)
 {
     kino__buffer_printf(out, "{\"time_ns\":%lld,\"monotonic_ns\":%lld,\"interval_ns\":",
                         (long long)metrics->real_ns, (long long)metrics->now_ns);
@@ -64,7 +64,7 @@ static void add_sample(const kino__metrics *metrics, kino__buffer *out)
         kino__buffer_printf(out, ",\"%s\":[", metrics->classes.items[c]->name);
         for (size_t i = 0; i < metrics->things[c].count; i++) {
             const kino__thing *thing = metrics->things[c].items[i];
-            if (!kino__thing_is_there(metrics, thing))
+            if (!kino__thing_is_there(metrics, thing) || !kino__thing_is_for(thing, viewer))
                 continue;
             if (!is_first)
                 kino__buffer_printf(out, ",");
@@ -81,7 +81,7 @@ void kino__metrics_json_line(const kino__metrics *metrics, kino__buffer *out)
 {
     if (metrics->samples == 0)
         return;
-    add_sample(metrics, out);
+    add_sample(metrics, KINO__METRICS_ALL, out);
     kino__buffer_printf(out, "\n");
 }
 
@@ -139,7 +139,8 @@ static void add_column(const kino__metrics *metrics, const kino__thing *thing, u
     kino__buffer_deinit(&text);
 }
 
-static void add_history(const kino__metrics *metrics, int64_t seconds, kino__json *json)
+static void add_history(const kino__metrics *metrics, uid_t viewer, int64_t seconds,
+                        kino__json *json)
 {
     size_t count = samples_within(metrics, seconds);
     kino__json_begin_object(json);
@@ -152,12 +153,14 @@ static void add_history(const kino__metrics *metrics, int64_t seconds, kino__jso
     for (size_t c = 0; c < metrics->classes.count; c++)
         for (size_t i = 0; i < metrics->things[c].count; i++)
             for (unsigned k = 0; k < metrics->classes.items[c]->count; k++)
-                add_column(metrics, metrics->things[c].items[i], k, count, json);
+                if (kino__thing_is_for(metrics->things[c].items[i], viewer))
+                    add_column(metrics, metrics->things[c].items[i], k, count, json);
     kino__json_end_array(json);
     kino__json_end_object(json);
 }
 
-void kino__metrics_json(const kino__metrics *metrics, int64_t seconds, kino__json *json)
+void kino__metrics_json(const kino__metrics *metrics, uid_t viewer, int64_t seconds,
+                        kino__json *json)
 {
     kino__json_key(json, "sample");
     if (metrics->samples == 0) {
@@ -165,7 +168,7 @@ void kino__metrics_json(const kino__metrics *metrics, int64_t seconds, kino__jso
         return;
     }
     kino__buffer text = {0};
-    add_sample(metrics, &text);
+    add_sample(metrics, viewer, &text);
     if (text.failed)
         json->out->failed = true;
     kino__json_raw(json, kino__buffer_str(&text));
@@ -173,5 +176,5 @@ void kino__metrics_json(const kino__metrics *metrics, int64_t seconds, kino__jso
     if (seconds <= 0)
         return;
     kino__json_key(json, "history");
-    add_history(metrics, seconds, json);
+    add_history(metrics, viewer, seconds, json);
 }

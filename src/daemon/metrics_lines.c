@@ -39,9 +39,9 @@ static kino_status open_output(kino__metrics_lines *lines, const char *path, kin
 {
     if (strcmp(path, "-") == 0)
         return open_standard(lines, err);
-    lines->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0644);
+    lines->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0600);
     if (lines->fd < 0 && errno == ENXIO)
-        return kino__fail(err, KINO_IO, "cannot write metrics to '%s': nobody reads the pipe",
+        return kino__fail(err, KINO_IO, "cannot write metrics to '%s': the pipe has no reader",
                           path);
     if (lines->fd < 0)
         return kino__fail_errno(err, errno, "cannot write metrics to '%s'", path);

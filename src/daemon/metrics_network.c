@@ -17,16 +17,13 @@ enum { SENT = KINO__NET_VALUES, COUNT = 2 * KINO__NET_VALUES };
 static const kino__metric metrics_of[COUNT] = {
     [KINO__NET_BYTES] = NET("received_bytes", "receive_bytes", "Bytes received.", true),
     [KINO__NET_PACKETS] = NET("received_packets", "receive_packets", "Packets received.", false),
-    [KINO__NET_ERRORS] =
-        NET("receive_errors", "receive_errors", "Packets that were damaged.", false),
-    [KINO__NET_DROPS] =
-        NET("receive_drops", "receive_drops", "Packets that came and were not taken.", false),
+    [KINO__NET_ERRORS] = NET("receive_errors", "receive_errors", "Receive errors.", false),
+    [KINO__NET_DROPS] = NET("receive_drops", "receive_drops", "Received packets dropped.", false),
     [SENT + KINO__NET_BYTES] = NET("sent_bytes", "transmit_bytes", "Bytes sent.", true),
     [SENT + KINO__NET_PACKETS] = NET("sent_packets", "transmit_packets", "Packets sent.", false),
-    [SENT + KINO__NET_ERRORS] =
-        NET("send_errors", "transmit_errors", "Packets that could not be sent.", false),
-    [SENT + KINO__NET_DROPS] = NET("send_drops", "transmit_drops",
-                                   "Packets that were dropped instead of being sent.", false),
+    [SENT + KINO__NET_ERRORS] = NET("send_errors", "transmit_errors", "Transmit errors.", false),
+    [SENT + KINO__NET_DROPS] =
+        NET("send_drops", "transmit_drops", "Outgoing packets dropped.", false),
 };
 static const kino__metric_class network = {"network", metrics_of, COUNT, 256};
 static const kino__metric_class *const classes[] = {&network, NULL};

@@ -20,10 +20,10 @@ enum { INSTRUCTIONS, CYCLES, PER_CYCLE, COUNT };
 
 static const kino__metric metrics_of[COUNT] = {
     [INSTRUCTIONS] = {"instructions", "pmu_instructions_total", NULL,
-                      "Instructions that the host's processors retired since the daemon's start.",
+                      "Instructions retired by the host's processors since the daemon started.",
                       KINO__COUNTER, 0, true},
     [CYCLES] = {"cycles", "pmu_cycles_total", NULL,
-                "Cycles of the host's processors since the daemon's start.", KINO__COUNTER, 0,
+                "Cycles of the host's processors since the daemon started.", KINO__COUNTER, 0,
                 true},
     [PER_CYCLE] = {"instructions_per_cycle", "pmu_instructions_per_cycle", NULL,
                    "Instructions per cycle in the last interval.", KINO__GAUGE, 6, true},
@@ -80,10 +80,11 @@ static const char *reason_of(int error)
     switch (error) {
     case ENOENT:
     case EOPNOTSUPP:
-        return "the processor's counters cannot be had (none, or a virtual machine without them)";
+        return "hardware counters are not available (not supported, or not exposed to this virtual "
+               "machine)";
     case EACCES:
     case EPERM:
-        return "not permitted: needs CAP_PERFMON, or kernel.perf_event_paranoid at most 0";
+        return "not permitted: requires CAP_PERFMON, or kernel.perf_event_paranoid at most 0";
     case ENOSYS:
         return "the kernel has no perf_event_open";
     default:
@@ -154,7 +155,7 @@ static void sample_pmu(void *context, kino__metrics *metrics)
     for (unsigned i = 0; i < self->count; i++) {
         kino__pmu_read now;
         if (!kino__pmu_read_group(self->fds[(size_t)2 * i], &now)) {
-            kino__collector_miss(metrics, "a counter cannot be read any more");
+            kino__collector_miss(metrics, "a counter can no longer be read");
             add(&instructions, KINO_NO_INT);
             continue;
         }
@@ -163,7 +164,7 @@ static void sample_pmu(void *context, kino__metrics *metrics)
         self->before[i] = now;
     }
     if (instructions == KINO_NO_INT || cycles == KINO_NO_INT) {
-        kino__collector_miss(metrics, "the counters did not have their turn: others use them");
+        kino__collector_miss(metrics, "the counters were not scheduled: others are using them");
         return;
     }
     kino__thing *thing = kino__metrics_thing(metrics, &pmu, KINO__STR("host"));

@@ -9,7 +9,7 @@
 enum { SOME_AVG10, FULL_AVG10, SOME_TIME, FULL_TIME, COUNT };
 
 #define AVG10_HELP                                                                                 \
-    "Share of the last 10 s in which tasks waited for the resource, as the kernel averages it."
+    "Share of the last 10 s in which tasks waited for the resource, as averaged by the kernel."
 #define TIME_HELP "Time in which some (or all) tasks waited for the resource."
 
 static const kino__metric metrics_of[COUNT] = {
@@ -40,8 +40,9 @@ static bool open_pressure(void *context, kino__metrics *metrics)
     for (unsigned i = 0; i < RESOURCES; i++)
         is_any |= kino__proc_open(&self->files[i], metrics->proc, paths[i]);
     if (!is_any)
-        kino__collector_miss(metrics, errno == ENOENT ? "the kernel has no pressure information"
-                                                      : "/proc/pressure cannot be opened");
+        kino__collector_miss(metrics, errno == ENOENT
+                                          ? "the kernel does not provide pressure information"
+                                          : "cannot open /proc/pressure");
     return is_any;
 }
 

@@ -32,10 +32,10 @@ enum { CPU_TIME, RESIDENT, THREADS, PROCESSES, MAJOR_FAULTS, COUNT };
 
 static const kino__metric metrics_of[COUNT] = {
     [CPU_TIME] = {"cpu_seconds", "process_cpu_seconds_total", NULL,
-                  "Processor time of a registered process and its descendants.", KINO__COUNTER, 6,
-                  true},
+                  "CPU time of a registered process and its descendants.", KINO__COUNTER, 6, true},
     [RESIDENT] = {"resident_bytes", "process_resident_bytes", NULL,
-                  "Memory of a registered process and its descendants; shared pages count in each.",
+                  "Resident memory of a registered process and its descendants; shared pages are "
+                  "counted in each.",
                   KINO__GAUGE, 0, true},
     [THREADS] = {"threads", "process_threads", NULL,
                  "Threads of a registered process and its descendants.", KINO__GAUGE, 0, false},
@@ -43,14 +43,13 @@ static const kino__metric metrics_of[COUNT] = {
                    "Processes in the tree: the registered one and its descendants.", KINO__GAUGE, 0,
                    false},
     [MAJOR_FAULTS] = {"major_faults", "process_major_faults_total", NULL,
-                      "Page faults of the tree that had to wait for a disk.", KINO__COUNTER, 0,
-                      false},
+                      "Major page faults of the tree.", KINO__COUNTER, 0, false},
 };
 static const kino__metric_class process = {"process", metrics_of, COUNT, KINO__METRICS_PROCESSES};
 
 static const kino__metric info_metrics[] = {
     {"info", "process_info", NULL,
-     "1, with who a registered process is: its command, user, and job in Slurm or Kubernetes.",
+     "Always 1; labels identify a registered process: command, user, and Slurm or Kubernetes job.",
      KINO__GAUGE, 0, false},
 };
 static const kino__metric_class info = {"process_info", info_metrics, 1, KINO__METRICS_PROCESSES};
@@ -370,6 +369,7 @@ static void show_info(kino__metrics *metrics, const kino__watched *watched, kino
     kino__thing *thing = kino__metrics_thing(metrics, &info, key);
     if (!thing)
         return;
+    kino__thing_own(thing, watched->process.uid);
     if (thing->is_new) {
         label_process(thing, watched);
         label(thing, "command", who->command);
@@ -395,6 +395,7 @@ static void show_tree(kino__metrics *metrics, tree *of, const kino__watched *wat
     kino__thing *thing = kino__metrics_thing(metrics, &process, (kino_str){key, (size_t)size});
     if (!thing)
         return;
+    kino__thing_own(thing, watched->process.uid);
     if (thing->is_new)
         label_process(thing, watched);
     kino__thing_count_late(thing, CPU_TIME, of->late_us);

@@ -45,12 +45,13 @@ static void add_line(kino__buffer *out, const kino__thing *thing, unsigned index
 }
 
 /* Returns whether the family has been introduced. */
-static bool add_metric(const kino__metrics *metrics, const kino__thing_list *things, unsigned index,
-                       bool is_introduced, kino__buffer *out)
+static bool add_metric(const kino__metrics *metrics, const kino__thing_list *things, uid_t viewer,
+                       unsigned index, bool is_introduced, kino__buffer *out)
 {
     for (size_t i = 0; i < things->count; i++) {
         const kino__thing *thing = things->items[i];
-        if (!kino__thing_is_there(metrics, thing) || !kino__value_is_there(thing, index))
+        if (!kino__thing_is_there(metrics, thing) || !kino__thing_is_for(thing, viewer) ||
+            !kino__value_is_there(thing, index))
             continue;
         if (!is_introduced)
             add_family(out, &thing->class->metrics[index]);
@@ -60,10 +61,10 @@ static bool add_metric(const kino__metrics *metrics, const kino__thing_list *thi
     return is_introduced;
 }
 
-void kino__metrics_prometheus(const kino__metrics *metrics, kino__buffer *out)
+void kino__metrics_prometheus(const kino__metrics *metrics, uid_t viewer, kino__buffer *out)
 {
     kino__buffer_printf(out,
-                        "# HELP kino_build_info 1, with the version of the daemon.\n"
+                        "# HELP kino_build_info Always 1; labeled with the version of the daemon.\n"
                         "# TYPE kino_build_info gauge\n"
                         "kino_build_info{version=\"%s\"} 1\n",
                         kino_version());
@@ -75,7 +76,7 @@ void kino__metrics_prometheus(const kino__metrics *metrics, kino__buffer *out)
             if (strcmp(family, class->metrics[i].name) != 0)
                 is_introduced = false;
             family = class->metrics[i].name;
-            is_introduced = add_metric(metrics, &metrics->things[c], i, is_introduced, out);
+            is_introduced = add_metric(metrics, &metrics->things[c], viewer, i, is_introduced, out);
         }
     }
 }

@@ -74,7 +74,7 @@ static void add_track(const writer *self, const kino__thing *thing, unsigned ind
     }
 }
 
-void kino__metrics_trace(const kino__metrics *metrics, int64_t from_ns, int64_t to_ns,
+void kino__metrics_trace(const kino__metrics *metrics, uid_t viewer, int64_t from_ns, int64_t to_ns,
                          kino__buffer *out)
 {
     writer self = {.metrics = metrics, .out = out, .pid = (int)getpid()};
@@ -90,7 +90,8 @@ void kino__metrics_trace(const kino__metrics *metrics, int64_t from_ns, int64_t 
     for (size_t c = 0; is_any && c < metrics->classes.count; c++)
         for (size_t i = 0; i < metrics->things[c].count; i++)
             for (unsigned k = 0; k < metrics->classes.items[c]->count; k++)
-                add_track(&self, metrics->things[c].items[i], k, &name);
+                if (kino__thing_is_for(metrics->things[c].items[i], viewer))
+                    add_track(&self, metrics->things[c].items[i], k, &name);
     kino__buffer_printf(out, "\n]}\n");
     out->failed |= name.failed;
     kino__buffer_deinit(&name);

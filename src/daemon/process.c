@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/printable.h"
 #include "base/utf8.h"
 
 /* The first bytes of /proc/PID/NAME, terminated; -1: it cannot be read. */
@@ -126,7 +127,7 @@ static void put_readable(const char *text, size_t size, char *out, size_t room)
     while (at < end) {
         uint32_t code;
         size_t bytes = kino__utf8_sequence(at, end, &code);
-        bool is_plain = bytes && code >= 0x20 && code != 0x7f && !(code >= 0x80 && code < 0xa0);
+        bool is_plain = bytes && kino__is_printable(code);
         size_t step = bytes ? bytes : 1;
         if (used + (is_plain ? bytes : 1) >= room)
             break;
@@ -142,33 +143,21 @@ static void put_readable(const char *text, size_t size, char *out, size_t room)
 
 static void read_environment(int32_t pid, kino__process_description *out)
 {
-    static const char *const names[] = {"RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"};
-    enum { NAMES = sizeof names / sizeof *names, ROOM = 64 << 10 };
+    enum { ROOM = 64 << 10 };
     static char text[ROOM]; /* too much for the stack, and the daemon has one thread */
-    size_t best = NAMES;
     ssize_t size = read_proc(pid, "environ", text, sizeof text);
-    for (const char *at = text; size > 0 && at < text + size; at += strlen(at) + 1) {
-        kino_str entry = kino__str_from(at);
-        const char *equal = memchr(at, '=', entry.size);
-        if (!equal)
-            continue;
-        kino_str name = {at, (size_t)(equal - at)}, value = kino__str_from(equal + 1);
-        int64_t rank;
-        for (size_t i = 0; i < best; i++)
-            if (kino__str_is(name, names[i]) && kino__str_to_int(value, &rank) && rank >= 0) {
-                out->rank = rank;
-                best = i;
-            }
-        if (kino__str_is(name, "KINETO_ONDEMAND_TRACE_DIR") &&
-            value.size < sizeof out->trace_folder)
-            memcpy(out->trace_folder, value.data, value.size + 1);
-    }
+    /* The last entry may be cut off: with the NUL that read_proc puts there it would be another. */
+    kino_str all = {text, size > 0 ? (size_t)size : 0};
+    out->place = kino__process_place_find(kino__process_variable, &all);
+    const char *folder = kino__process_variable(&all, "KINETO_ONDEMAND_TRACE_DIR");
+    if (folder && strlen(folder) < sizeof out->trace_folder)
+        memcpy(out->trace_folder, folder, strlen(folder) + 1);
 }
 
 void kino__process_describe(int32_t pid, kino__process_description *out)
 {
     char text[512];
-    *out = (kino__process_description){.rank = KINO_NO_INT};
+    *out = (kino__process_description){.place = KINO__PROCESS_PLACE_INIT};
     ssize_t size = read_proc(pid, "comm", text, sizeof text);
     if (size > 0)
         put_readable(text, (size_t)size - (text[size - 1] == '\n'), out->name, sizeof out->name);

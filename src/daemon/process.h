@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include "base/process_place.h"
 #include "base/str.h"
 
 enum { KINO__COMMAND_MAX = 80, KINO__PROCESS_GROUPS_MAX = 256 };
@@ -34,11 +35,16 @@ size_t kino__process_groups(int32_t pid, gid_t out[KINO__PROCESS_GROUPS_MAX]);
 typedef struct kino__process_description {
     char command[KINO__COMMAND_MAX]; /* the command line, cut; UTF-8, no control characters */
     char name[16];                   /* comm */
-    int64_t rank;                    /* RANK, SLURM_PROCID, OMPI_..., PMI_RANK; or KINO_NO_INT */
+    kino__process_place place;       /* as its launcher told it, where we may read that */
     char trace_folder[256];          /* KINETO_ONDEMAND_TRACE_DIR; "": none */
 } kino__process_description;
 
 void kino__process_describe(int32_t pid, kino__process_description *out);
+/* KINO_NO_INT: not known. */
+static inline int64_t kino__process_rank(const kino__process_description *about)
+{
+    return about->place.rank >= 0 ? about->place.rank : KINO_NO_INT;
+}
 
 /* The mount namespace of the daemon itself. */
 uint64_t kino__process_own_file_space(void);

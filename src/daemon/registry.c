@@ -13,7 +13,8 @@ enum { FIRST_BUCKETS = 64, SPARE_DESCRIPTORS = 96 };
 
 void kino__registry_init(kino__registry *r, kino__loop *loop, kino__log *log)
 {
-    *r = (kino__registry){.loop = loop, .log = log};
+    *r = (kino__registry){.loop = loop, .log = log, .user_max = KINO__REGISTRY_USER_MAX};
+    kino__users_init(&r->users);
 }
 
 /* -- one process */
@@ -39,6 +40,7 @@ void kino__registry_deinit(kino__registry *r)
             free_process(p);
         }
     free(r->buckets);
+    kino__users_deinit(&r->users);
     *r = (kino__registry){0};
 }
 
@@ -59,6 +61,9 @@ static void drop(kino__registry *r, kino__process *p, bool has_ended)
         link = &(*link)->next;
     *link = p->next;
     r->count--;
+    kino__user *user = kino__users_get(&r->users, p->id.uid);
+    if (user && user->count)
+        user->count--;
     r->endpoint_count -= p->endpoints.count;
     free_process(p);
 }
@@ -158,20 +163,32 @@ static kino__process *make_process(kino__registry *r, int32_t pid)
     return p;
 }
 
+bool kino__registry_is_full(kino__registry *r, uid_t uid)
+{
+    const kino__user *user = kino__users_get(&r->users, uid);
+    if (r->count < KINO__REGISTRY_PROCESSES_MAX && (uid == 0 || !user || user->count < r->user_max))
+        return false;
+    KINO__LOG(r->log, KINO__LOG_WARNING, "too-many-processes", kino__log_int("uid", (int32_t)uid),
+              kino__log_int("processes", (int64_t)r->count),
+              kino__log_int("of_user", user ? (int64_t)user->count : 0));
+    return true;
+}
+
 kino__process *kino__registry_add(kino__registry *r, int32_t pid, int64_t now_ns)
 {
     kino__process *p = pid > 0 ? kino__registry_find(r, pid) : NULL;
     if (p || pid <= 0)
         return p;
-    if (r->count >= KINO__REGISTRY_PROCESSES_MAX) {
-        KINO__LOG(r->log, KINO__LOG_WARNING, "too-many-processes", kino__log_int("pid", pid));
-        return NULL;
-    }
     if (r->count >= r->bucket_count && !grow(r))
         return NULL;
     p = make_process(r, pid);
-    if (!p)
+    kino__user *user = p ? kino__users_get(&r->users, p->id.uid) : NULL;
+    if (!user || kino__registry_is_full(r, p->id.uid)) {
+        if (p)
+            free_process(p);
         return NULL;
+    }
+    user->count++;
     kino__process **bucket = bucket_of(r, pid);
     p->next = *bucket;
     *bucket = p;
@@ -309,7 +326,8 @@ void kino__registry_sweep(kino__registry *r, int64_t now_ns, int64_t silence_ns)
 
 const kino__process_description *kino__registry_about(kino__process *p)
 {
-    static const kino__process_description nothing = {.command = "?", .rank = KINO_NO_INT};
+    static const kino__process_description nothing = {.command = "?",
+                                                      .place = KINO__PROCESS_PLACE_INIT};
     if (!p->about) {
         p->about = malloc(sizeof *p->about);
         if (!p->about)

@@ -9,15 +9,18 @@
 #ifndef KINO__DAEMON_REGISTRY_H
 #define KINO__DAEMON_REGISTRY_H
 
+#include "base/map.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
 #include "daemon/process.h"
+#include "daemon/users.h"
 #include "wire/fabric.h"
 
 struct kino__target;
 
 enum {
     KINO__REGISTRY_PROCESSES_MAX = 65536,
+    KINO__REGISTRY_USER_MAX = 512, /* of one user, unless it is set otherwise; root: no limit */
     KINO__REGISTRY_ENDPOINTS_MAX = 256, /* of a process; more are answered but not remembered */
     KINO__REGISTRY_CONTEXTS_MAX = 64,   /* of a process */
     KINO__REGISTRY_PIDS_MAX = 32,       /* declared; more are not remembered */
@@ -60,6 +63,8 @@ struct kino__registry {
     kino__log *log;
     kino__process **buckets;
     size_t bucket_count, count, endpoint_count;
+    kino__users users; /* count: processes */
+    size_t user_max;
     /* Before a process is forgotten: it has ended, or it has been silent. */
     void (*gone)(void *context, kino__process *process, bool has_ended);
     void *context;
@@ -73,6 +78,9 @@ kino__process *kino__registry_find(kino__registry *registry, int32_t pid);
 /* The same without a look at whether it lives: the loop will say so in a moment. For what does no
  * harm when it reaches somebody who has got the pid since. */
 kino__process *kino__registry_find_quickly(const kino__registry *registry, int32_t pid);
+
+/* Has this user as many processes here as he may? Asked before anything is read about another. */
+bool kino__registry_is_full(kino__registry *registry, uid_t uid);
 
 /* The same, made when there is none. NULL: no such process, too many, or memory is out. */
 kino__process *kino__registry_add(kino__registry *registry, int32_t pid, int64_t now_ns);
@@ -96,6 +104,14 @@ kino__process *kino__registry_next(const kino__registry *registry, const kino__p
 
 /* What people call it; made on the first question. Never NULL. */
 const kino__process_description *kino__registry_about(kino__process *process);
+
+/* What a process is among others that are asked together: one that shares its rank with a process
+ * above it only inherited the environment; one above others that have ranks of their own started
+ * them. First each of them is noted, then each is asked for. False: memory is out. */
+KINO_NODISCARD bool kino__registry_note_rank(const kino__registry *registry, kino__process *process,
+                                             kino__map *launchers);
+kino__process_role kino__registry_role(const kino__registry *registry, const kino__map *launchers,
+                                       kino__process *process);
 
 /* Does it declare this pid, for itself or for an ancestor, or is it really its own? */
 bool kino__registry_has_pid(const kino__process *process, int64_t pid);

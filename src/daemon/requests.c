@@ -1,24 +1,11 @@
 /* requests.c - the life of requests; how states are derived: docs/internals/daemon.md. */
-#include "daemon/requests.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-
-enum {
-    LOOK_NS = 250000000,
-    WARMUP_SLACK_MS = 2000,   /* libkineto's clock ticks once a second */
-    REFUSED_AFTER_MS = 10000, /* the expected end: two polls */
-    FILE_AFTER_MS = 10000,    /* the process is idle again */
-};
-
-static int64_t now_ms(void)
-{
-    return kino__clock_ms(CLOCK_MONOTONIC);
-}
+#include "daemon/requests_internal.h"
 
 const char *kino__target_state_word(kino__target_state state)
 {
@@ -30,15 +17,9 @@ const char *kino__target_state_word(kino__target_state state)
     return words[state];
 }
 
-static bool is_open(const kino__target *t)
-{
-    return t->state < KINO__TARGET_WRITTEN;
-}
-
 /* -- memory */
 
-/* The process has nothing to do with it any more. */
-static void leave_process(kino__target *t)
+void kino__target_leave(kino__target *t)
 {
     if (!t->process)
         return;
@@ -51,9 +32,20 @@ static void leave_process(kino__target *t)
     t->process = NULL;
 }
 
-static void free_target(kino__target *t)
+/* It counts no more in what its user has open. */
+static void uncount(kino__requests *rs, const kino__target *t)
 {
-    leave_process(t);
+    kino__user *user = kino__users_get(&rs->users, t->request->uid);
+    if (user && user->count > 0)
+        user->count--;
+}
+
+static void free_target(kino__requests *rs, kino__target *t)
+{
+    kino__target_leave(t);
+    kino__target_unlist(rs, t);
+    if (kino__target_is_open(t))
+        uncount(rs, t);
     kino__trace_file_deinit(&t->file);
     kino__trace_file_deinit(&t->other);
     free(t->text);
@@ -65,7 +57,7 @@ static void free_request(kino__requests *rs, kino__request *r)
 {
     rs->target_count -= r->targets.count;
     for (size_t i = 0; i < r->targets.count; i++)
-        free_target(r->targets.items[i]);
+        free_target(rs, r->targets.items[i]);
     kino__vec_deinit(&r->targets);
     free(r);
 }
@@ -83,9 +75,11 @@ kino_status kino__requests_init(kino__requests *rs, kino__loop *loop, kino__log 
     *rs = (kino__requests){.loop = loop, .log = log, .next_id = 1, .state_path = state_path};
     /* It is replaced, whatever it is; /dev/null, for one, is needed by others. */
     if (state_path && stat(state_path, &info) == 0 && !S_ISREG(info.st_mode))
-        return kino__fail(err, KINO_ARGUMENT, "state: '%s' is no plain file (for none: \"\")",
+        return kino__fail(err, KINO_ARGUMENT, "state: '%s' is not a regular file (for none: \"\")",
                           state_path);
+    kino__users_init(&rs->users);
     KINO_TRY(kino__loop_add_timer(loop, 0, fire, rs, &rs->timer, err));
+    KINO_TRY(kino__file_watches_open(&rs->watches, loop, kino__requests_heard, rs, err));
     kino__requests_load(rs);
     return KINO_OK;
 }
@@ -97,6 +91,8 @@ void kino__requests_deinit(kino__requests *rs)
         rs->newest = r->next;
         free_request(rs, r);
     }
+    kino__file_watches_close(&rs->watches);
+    kino__users_deinit(&rs->users);
     if (rs->timer)
         kino__loop_remove_timer(rs->loop, rs->timer);
     *rs = (kino__requests){0};
@@ -130,15 +126,15 @@ kino_status kino__request_new(kino__requests *rs, uid_t uid, kino__request **out
     for (const kino__request *r = rs->newest; r; r = r->next)
         open += r->open > 0 && r->uid == uid;
     if (open >= KINO__REQUESTS_OPEN_MAX)
-        return kino__fail(err, KINO_LIMIT, "%zu requests of user %u are open already", open,
-                          (unsigned)uid);
+        return kino__fail(err, KINO_LIMIT, "user %u already has %zu open requests", (unsigned)uid,
+                          open);
     kino__request *r = calloc(1, sizeof *r);
     if (!r)
         return kino__fail_nomem(err);
     *r = (kino__request){.id = rs->next_id,
                          .uid = uid,
                          .created_ms = kino__clock_ms(CLOCK_REALTIME),
-                         .made_ms = now_ms(),
+                         .made_ms = kino__requests_now_ms(),
                          .timeout_ms = (int64_t)KINO__REQUEST_TIMEOUT_S * 1000};
     *out = r;
     return KINO_OK;
@@ -173,7 +169,8 @@ static bool fill_target(kino__target *t, kino__process *p, const kino__target_op
         kino__trace_file_init(&t->file, &p->id, options->path) && watch_other(t, p, options->path);
     t->has_start = config->has_start_time && config->start_time_ms > 0;
     if (t->has_start)
-        t->start_ms = now_ms() + (config->start_time_ms - kino__clock_ms(CLOCK_REALTIME));
+        t->start_ms =
+            kino__requests_now_ms() + (config->start_time_ms - kino__clock_ms(CLOCK_REALTIME));
     t->delay_ms = config->start_delay_ms >= 0 ? config->start_delay_ms
                                               : config->warmup_ms + KINO__CONFIG_LEAD_MS;
     t->duration_ms = config->wants_snapshot ? config->snapshot_ms : config->duration_ms;
@@ -194,13 +191,28 @@ static char *make_text(const kino__request *r, kino_str lines)
     return NULL;
 }
 
+/* Everybody has a share of what the daemon can follow. */
+static kino_status check_limits(kino__requests *rs, const kino__request *r, kino__user **user,
+                                kino_error *err)
+{
+    *user = kino__users_get(&rs->users, r->uid);
+    if (!*user)
+        return kino__fail_nomem(err);
+    if (rs->target_count >= KINO__REQUESTS_TARGETS)
+        return kino__fail(err, KINO_LIMIT, "too many requests");
+    if (r->uid != 0 && (*user)->count >= KINO__REQUESTS_USER_MAX)
+        return kino__fail(err, KINO_LIMIT, "user %u has %zu traces pending (limit: %d)",
+                          (unsigned)r->uid, (*user)->count, KINO__REQUESTS_USER_MAX);
+    return KINO_OK;
+}
+
 kino_status kino__request_add(kino__requests *rs, kino__request *r, kino__process *p,
                               const kino__target_options *options, kino_error *err)
 {
-    if (kino__requests_is_busy(p) && !options->is_refused)
-        return kino__fail(err, KINO_ARGUMENT, "a request waits for the process already");
-    if (rs->target_count >= KINO__REQUESTS_TARGETS)
-        return kino__fail(err, KINO_LIMIT, "there are too many requests");
+    kino__user *user;
+    if (!options->is_refused && (kino__requests_is_busy(p) || kino__requests_is_full(p)))
+        return kino__fail(err, KINO_ARGUMENT, "the process already has a pending request");
+    KINO_TRY(check_limits(rs, r, &user, err));
     kino__target *t = calloc(1, sizeof *t), **slot = t ? kino__vec_add(&r->targets) : NULL;
     if (!slot) {
         free(t);
@@ -211,7 +223,7 @@ kino_status kino__request_add(kino__requests *rs, kino__request *r, kino__proces
     *t = (kino__target){.request = r,
                         .process = p,
                         .id = p->id,
-                        .rank = kino__registry_about(p)->rank,
+                        .place = kino__registry_about(p)->place,
                         .bytes = -1,
                         .is_kino = p->is_kino};
     if (options->message && !(t->message = strdup(options->message)))
@@ -227,6 +239,7 @@ kino_status kino__request_add(kino__requests *rs, kino__request *r, kino__proces
     t->older = p->target;
     p->target = t;
     r->open++;
+    user->count++;
     return KINO_OK;
 }
 
@@ -237,8 +250,10 @@ void kino__request_start(kino__requests *rs, kino__request *r)
     rs->next_id = r->id + 1;
     rs->count++;
     rs->total++;
-    if (r->open && rs->open++ == 0)
-        kino__loop_set_timer(rs->loop, rs->timer, LOOK_NS);
+    rs->open += r->open > 0;
+    for (size_t i = 0; i < r->targets.count; i++)
+        if (kino__target_is_open(r->targets.items[i]))
+            kino__target_list(rs, r->targets.items[i]);
     KINO__LOG(rs->log, KINO__LOG_INFO, "request-made", kino__log_int("request", (int64_t)r->id),
               kino__log_int("uid", r->uid), kino__log_int("targets", (int64_t)r->targets.count));
     forget(rs);
@@ -264,8 +279,8 @@ static void set_message(kino__target *t, const char *message)
     }
 }
 
-static void set_state(kino__requests *rs, kino__target *t, kino__target_state state,
-                      const char *message)
+void kino__target_set_state(kino__requests *rs, kino__target *t, kino__target_state state,
+                            const char *message)
 {
     if (t->state == state)
         return;
@@ -275,18 +290,19 @@ static void set_state(kino__requests *rs, kino__target *t, kino__target_state st
               kino__log_int("request", (int64_t)t->request->id), kino__log_int("pid", t->id.pid),
               kino__log_text("state", kino__target_state_word(state)),
               kino__log_text("message", t->message));
-    if (is_open(t))
+    if (kino__target_is_open(t))
         return;
     free(t->text);
     t->text = NULL;
-    leave_process(t);
+    kino__target_leave(t);
+    kino__target_unlist(rs, t);
+    uncount(rs, t);
     if (--t->request->open > 0)
         return;
     KINO__LOG(rs->log, KINO__LOG_INFO, "request-ended",
               kino__log_int("request", (int64_t)t->request->id),
               kino__log_text("state", kino__target_state_word(kino__request_state(t->request))));
-    if (--rs->open == 0)
-        kino__loop_set_timer(rs->loop, rs->timer, 0);
+    rs->open--;
     kino__requests_save(rs);
 }
 
@@ -313,10 +329,10 @@ size_t kino__request_cancel(kino__requests *rs, kino__request *r)
     for (size_t i = 0; i < r->targets.count; i++) {
         kino__target *t = r->targets.items[i];
         if (t->state == KINO__TARGET_QUEUED) {
-            set_state(rs, t, KINO__TARGET_CANCELLED, "before the process took it");
+            kino__target_set_state(rs, t, KINO__TARGET_CANCELLED, "before the process received it");
             count++;
-        } else if (is_open(t)) {
-            set_message(t, "the process has the request already: it cannot be taken back");
+        } else if (kino__target_is_open(t)) {
+            set_message(t, "the process already has the request: too late to cancel");
         }
     }
     return count;
@@ -327,6 +343,14 @@ size_t kino__request_cancel(kino__requests *rs, kino__request *r)
 bool kino__requests_is_busy(const kino__process *p)
 {
     return p->target && p->target->state == KINO__TARGET_QUEUED;
+}
+
+bool kino__requests_is_full(const kino__process *p)
+{
+    size_t count = 0;
+    for (const kino__target *t = p->target; t; t = t->older)
+        count++;
+    return count >= KINO__REQUESTS_PROCESS_MAX;
 }
 
 /* Does the process, which says it is idle, wait for the start of this one? It would throw another
@@ -349,7 +373,8 @@ kino_str kino__requests_text(const kino__process *p)
 void kino__requests_delivered(kino__requests *rs, kino__process *p)
 {
     kino__target *t = p->target;
-    t->delivered_ms = now_ms();
+    t->delivered_ms = kino__requests_now_ms();
+    kino__target_watch(rs, t);
     /* What an earlier request has written in the meantime is not this one's. */
     kino__trace_file_restart(&t->file, &t->id);
     kino__trace_file_restart(&t->other, &t->id);
@@ -357,14 +382,13 @@ void kino__requests_delivered(kino__requests *rs, kino__process *p)
         t->start_ms = t->delivered_ms + t->delay_ms;
     free(t->text);
     t->text = NULL;
-    set_state(rs, t, KINO__TARGET_DELIVERED, NULL);
+    kino__target_set_state(rs, t, KINO__TARGET_DELIVERED, NULL);
 }
 
 void kino__requests_polled(kino__requests *rs, kino__process *p, int32_t mask)
 {
     kino__target *t = p->target;
     bool is_idle = (mask & KINO__FABRIC_ACTIVITIES) != 0;
-    (void)rs;
     if (kino__requests_is_busy(p))
         t = t->older;
     if (!t)
@@ -373,7 +397,8 @@ void kino__requests_polled(kino__requests *rs, kino__process *p, int32_t mask)
         t->was_busy = true;
         t->idle_since_ms = 0;
     } else if (t->was_busy && !t->idle_since_ms) {
-        t->idle_since_ms = now_ms();
+        t->idle_since_ms = kino__requests_now_ms();
+        kino__target_make_due(rs, t);
     }
 }
 
@@ -387,7 +412,7 @@ static void note_written(kino__requests *rs, kino__target *t, const kino__fabric
         t->file.path = path;
     }
     t->bytes = report->bytes;
-    set_state(rs, t, KINO__TARGET_WRITTEN, NULL);
+    kino__target_set_state(rs, t, KINO__TARGET_WRITTEN, NULL);
 }
 
 bool kino__requests_report(kino__requests *rs, kino__process *p, const kino__fabric_report *report)
@@ -406,19 +431,19 @@ bool kino__requests_report(kino__requests *rs, kino__process *p, const kino__fab
         break;
     case KINO__FABRIC_REFUSED:
     case KINO__FABRIC_FAILED:
-        set_state(rs, t, KINO__TARGET_REFUSED, message ? message : "by the process");
+        kino__target_set_state(rs, t, KINO__TARGET_REFUSED, message ? message : "by the process");
         break;
     case KINO__FABRIC_WARMING_UP:
-        set_state(rs, t, KINO__TARGET_WARMING_UP, message);
+        kino__target_set_state(rs, t, KINO__TARGET_WARMING_UP, message);
         break;
     case KINO__FABRIC_RECORDING:
-        set_state(rs, t, KINO__TARGET_RECORDING, message);
+        kino__target_set_state(rs, t, KINO__TARGET_RECORDING, message);
         break;
     case KINO__FABRIC_WRITTEN:
         note_written(rs, t, report);
         break;
     case KINO__FABRIC_CANCELLED:
-        set_state(rs, t, KINO__TARGET_CANCELLED, message ? message : "by the process");
+        kino__target_set_state(rs, t, KINO__TARGET_CANCELLED, message ? message : "by the process");
         break;
     case KINO__FABRIC_EVENT_END:
         break;
@@ -426,109 +451,44 @@ bool kino__requests_report(kino__requests *rs, kino__process *p, const kino__fab
     return true;
 }
 
-/* -- files and the clock */
-
-/* The file is there: at the path, or where libkineto writes instead. */
-static bool find_file(kino__requests *rs, kino__target *t)
-{
-    int64_t bytes;
-    if (kino__trace_file_look(&t->file, &t->id, &bytes)) {
-        t->bytes = bytes;
-        set_state(rs, t, KINO__TARGET_WRITTEN, NULL);
-        return true;
-    }
-    if (!kino__trace_file_look(&t->other, &t->id, &bytes))
-        return false;
-    t->bytes = bytes;
-    char *wanted = t->file.path;
-    t->file.path = t->other.path;
-    t->other.path = wanted;
-    set_state(rs, t, KINO__TARGET_WRITTEN,
-              "the process writes to /tmp only (or to its KINETO_ONDEMAND_TRACE_DIR)");
-    return true;
-}
-
-static void look_at_queued(kino__requests *rs, kino__target *t, int64_t now)
-{
-    int64_t silent_ms = (kino__loop_now(rs->loop) - t->process->last_seen_ns) / 1000000;
-    if (silent_ms > (int64_t)KINO__REQUEST_SILENCE_S * 1000)
-        set_state(rs, t, KINO__TARGET_TIMED_OUT, "the process does not ask the daemon any more");
-    else if (now - t->request->made_ms > t->request->timeout_ms)
-        set_state(rs, t, KINO__TARGET_TIMED_OUT,
-                  t->process->mask & KINO__FABRIC_ACTIVITIES
-                      ? "the process did not take the request"
-                      : "the process was busy with another trace all the time");
-}
-
-/* What follows from polls and the clock, for a process that does not tell. */
-static void look_at_quiet(kino__requests *rs, kino__target *t, int64_t now)
-{
-    int64_t end = t->start_ms + t->duration_ms;
-    if (t->was_busy && !t->idle_since_ms) {
-        bool records = t->is_by_iteration || now >= t->start_ms;
-        if (t->state != KINO__TARGET_RECORDING)
-            set_state(rs, t, records ? KINO__TARGET_RECORDING : KINO__TARGET_WARMING_UP, NULL);
-    } else if (t->idle_since_ms && now - t->idle_since_ms > FILE_AFTER_MS) {
-        set_state(rs, t, KINO__TARGET_TIMED_OUT, "the trace has ended, but there is no file");
-    } else if (!t->was_busy && !t->is_by_iteration &&
-               now > end + WARMUP_SLACK_MS + REFUSED_AFTER_MS) {
-        set_state(rs, t, KINO__TARGET_REFUSED,
-                  "the process took the request and did not record (too late for its start, or "
-                  "another trace was faster)");
-    }
-}
-
-static void look_at(kino__requests *rs, kino__target *t, int64_t now)
-{
-    if (!is_open(t))
-        return;
-    if (t->state == KINO__TARGET_QUEUED) {
-        look_at_queued(rs, t, now);
-        return;
-    }
-    if (find_file(rs, t))
-        return;
-    int64_t wait_ms = t->start_ms > now ? t->start_ms - now : 0;
-    if (!t->has_reports)
-        look_at_quiet(rs, t, now);
-    if (is_open(t) && wait_ms == 0 &&
-        now - t->delivered_ms > t->request->timeout_ms + t->duration_ms)
-        set_state(rs, t, KINO__TARGET_TIMED_OUT, "no file has appeared");
-}
-
-void kino__requests_look(kino__requests *rs)
-{
-    int64_t now = now_ms();
-    for (kino__request *r = rs->newest; r; r = r->next)
-        for (size_t i = 0; r->open && i < r->targets.count; i++)
-            look_at(rs, r->targets.items[i], now);
-}
-
-void kino__requests_gone(kino__requests *rs, kino__process *p, bool has_ended)
-{
-    while (p->target) {
-        kino__target *t = p->target;
-        /* Twice: a file counts when it does not change any more. */
-        bool is_written = t->state != KINO__TARGET_QUEUED && (find_file(rs, t) || find_file(rs, t));
-        if (!is_written && is_open(t))
-            set_state(rs, t, KINO__TARGET_GONE,
-                      has_ended ? "the process has ended" : "the process is silent");
-        leave_process(t);
-    }
-}
-
 /* -- showing */
+
+static void put_number(kino__json *json, const char *key, int64_t number)
+{
+    kino__json_key(json, key);
+    if (number < 0)
+        kino__json_null(json);
+    else
+        kino__json_int(json, number);
+}
+
+static void put_place(const kino__target *t, kino__json *json)
+{
+    kino__json_key(json, "own_pid");
+    kino__json_int(json, t->id.own_pid);
+    put_number(json, "rank", t->place.rank);
+    put_number(json, "world_size", t->place.world_size);
+    put_number(json, "local_rank", t->place.local_rank);
+    kino__json_key(json, "job_name");
+    kino__json_text(json, t->place.job[0] ? t->place.job : NULL);
+    kino__json_key(json, "role");
+    kino__json_text(json, kino__process_role_word(t->role));
+}
 
 static void target_json(const kino__target *t, kino__json *json)
 {
     kino__json_begin_object(json);
     kino__json_key(json, "pid");
     kino__json_int(json, t->id.pid);
-    kino__json_key(json, "rank");
-    if (t->rank == KINO_NO_INT)
-        kino__json_null(json);
-    else
-        kino__json_int(json, t->rank);
+    put_place(t, json);
+    kino__json_key(json, "uid");
+    kino__json_uint(json, t->id.uid);
+    kino__json_key(json, "gid");
+    kino__json_uint(json, t->id.gid);
+    kino__json_key(json, "start_time");
+    kino__json_uint(json, t->id.start_time);
+    kino__json_key(json, "file_space");
+    kino__json_uint(json, t->id.file_space);
     kino__json_key(json, "state");
     kino__json_text(json, kino__target_state_word(t->state));
     kino__json_key(json, "path");

@@ -16,6 +16,7 @@
 #include "base/json_out.h"
 #include "daemon/registry.h"
 #include "daemon/trace_file.h"
+#include "daemon/users.h"
 #include "wire/trace_config.h"
 
 /* NAME and the word that is shown. Those from WRITTEN on are the end. */
@@ -43,6 +44,8 @@ enum {
     KINO__REQUESTS_KEPT = 64,       /* that have ended */
     KINO__REQUESTS_TARGETS = 65536, /* of all requests together */
     KINO__REQUESTS_OPEN_MAX = 64,   /* of one user, not ended */
+    KINO__REQUESTS_USER_MAX = 1024, /* targets of one user's requests, not ended; root: no limit */
+    KINO__REQUESTS_PROCESS_MAX = 4, /* targets of one process, not ended */
     KINO__REQUEST_TIMEOUT_S = 600,  /* unless the request says otherwise */
     KINO__REQUEST_SILENCE_S = 60,   /* of the process, while it waits */
 };
@@ -53,7 +56,8 @@ typedef struct kino__target {
     kino__request *request;
     kino__process *process; /* NULL: not any more */
     kino__process_identity id;
-    int64_t rank;
+    kino__process_place place;
+    kino__process_role role; /* by the processes that are registered; see registry_roles.c */
     kino__target_state state;
     char *text;    /* until it is delivered */
     char *message; /* for people, or NULL */
@@ -65,6 +69,10 @@ typedef struct kino__target {
     int64_t delay_ms, duration_ms; /* start_ms is delay_ms after the delivery unless it is given */
     bool is_by_iteration, has_start, is_kino, was_busy, has_reports;
     struct kino__target *older; /* what the process was asked for before, and has not ended */
+    /* requests_look.c */
+    bool is_listed, is_due, is_unwatched; /* in the lists below; the kernel does not tell */
+    struct kino__target *previous_open, *next_open, *next_due;
+    int64_t looked_ms;
 } kino__target;
 
 struct kino__request {
@@ -86,6 +94,12 @@ typedef struct kino__requests {
     size_t count, open, target_count;
     uint64_t next_id, total;
     const char *state_path; /* NULL: nothing is remembered */
+    kino__users users;      /* whose requests: open targets; whose files: what is due */
+    kino__file_watches watches;
+    kino__target *first_open, *last_open; /* all that have not ended; for the clock */
+    kino__user *first_due, *last_due;     /* users with files to look at, in turn */
+    size_t due;
+    uint64_t looks; /* at files, so far */
 } kino__requests;
 
 /* Reads what the file remembers. A file that cannot be read is a line in the log. */
@@ -128,6 +142,8 @@ kino__target_state kino__request_state(const kino__request *request);
 
 /* A request waits for it, not delivered yet. */
 bool kino__requests_is_busy(const kino__process *process);
+/* It has as many that have not ended as it may. */
+bool kino__requests_is_full(const kino__process *process);
 
 /* The text that waits for this process; empty: none, or it would be thrown away now, while the
  * process waits for the start of another. */
@@ -142,7 +158,8 @@ bool kino__requests_report(kino__requests *requests, kino__process *process,
 /* The process is about to be forgotten. */
 void kino__requests_gone(kino__requests *requests, kino__process *process, bool has_ended);
 
-/* Looks for files and at the clock; the timer does it. */
+/* Looks at files that the kernel has told of, and at the clock: a bounded number of each, users in
+ * turn; the timer does it. */
 void kino__requests_look(kino__requests *requests);
 
 /* The members "request", "state", "time_ms", "uid" and, when asked for, "targets" of an open

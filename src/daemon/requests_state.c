@@ -62,7 +62,8 @@ void kino__requests_save(const kino__requests *rs)
         return;
     kino__buffer text = {0};
     put_open(rs, &text);
-    int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    (void)unlink(beside); /* of one who was killed; never written into, whatever it is */
+    int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool done = !text.failed && fd >= 0 && write_all(fd, kino__buffer_str(&text));
     if (fd >= 0 && close(fd) < 0)
         done = false;
@@ -85,13 +86,18 @@ static bool load_target(kino__requests *rs, kino__request *r, const kino__json_i
     }
     *slot = t;
     rs->target_count++;
-    *t = (kino__target){.request = r, .rank = KINO_NO_INT, .bytes = -1};
+    *t = (kino__target){.request = r, .place = KINO__PROCESS_PLACE_INIT, .bytes = -1};
     (void)kino__json_in_get_int(from, "pid", &pid);
-    (void)kino__json_in_get_int(from, "rank", &t->rank);
+    (void)kino__json_in_get_int(from, "rank", &t->place.rank);
     (void)kino__json_in_get_text(from, "path", &path);
+    int64_t uid = -1, gid = -1;
+    (void)kino__json_in_get_int(from, "uid", &uid);
+    (void)kino__json_in_get_int(from, "gid", &gid);
     t->id.pid = (int32_t)pid;
+    t->id.uid = (uid_t)uid; /* -1: not known */
+    t->id.gid = (gid_t)gid;
     t->state = KINO__TARGET_LOST;
-    t->message = strdup("lost with the daemon");
+    t->message = strdup("lost when the daemon stopped");
     t->file.path = path.size ? strdup(path.data) : NULL;
     return true;
 }
@@ -136,7 +142,7 @@ static kino_status load(kino__requests *rs, kino__arena *arena, kino_error *err)
     if (st != KINO_OK)
         return st;
     if (!kino__json_in_get_int(root, "next", &next) || next <= 0)
-        return kino__fail(err, KINO_FORMAT, "no number in it");
+        return kino__fail(err, KINO_FORMAT, "missing request number");
     rs->next_id = (uint64_t)next;
     for (const kino__json_in *r = kino__json_in_get_array(root, "open"); r; r = r->next)
         load_request(rs, r);

@@ -2,6 +2,7 @@
 #include "daemon/rpc.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "daemon/access.h"
 
@@ -21,6 +23,7 @@ struct kino__rpc_connection {
     kino__loop_watch *watch;
     uid_t uid;
     bool is_unix;
+    bool is_waiting; /* its user has had his share: not read until the next sweep */
     int64_t deadline_ns;
     kino__buffer in;  /* length and body, as far as they have come */
     kino__buffer out; /* empty: the question is not complete yet */
@@ -78,7 +81,7 @@ bool kino__rpc_answer(struct kino__daemon *daemon, kino_str body, uid_t uid, boo
     kino__json json = {.out = answer};
     bool is_good = kino__json_in_parse(body, &limits, &arena, &call.request, &err) == KINO_OK;
     if (is_good && !kino__json_in_get_text(call.request, "fn", &function)) {
-        (void)kino__fail(&err, KINO_FORMAT, "there is no \"fn\"");
+        (void)kino__fail(&err, KINO_FORMAT, "missing \"fn\"");
         is_good = false;
     }
     if (is_good)
@@ -133,7 +136,7 @@ static void answer(kino__rpc_connection *c)
     length = (uint32_t)text.size;
     kino__buffer_deinit(&text);
     if (!has_answer || c->out.failed || length > INT32_MAX) {
-        refuse(c, "a question that has no answer");
+        refuse(c, "unknown request");
         close_connection(c);
         return;
     }
@@ -188,6 +191,53 @@ static void read_more(kino__rpc_connection *c)
     }
 }
 
+/* -- shares of the loop's time */
+
+/* Has this turn time for one more answer? There is always time for one. */
+static bool has_time(kino__rpc *rpc)
+{
+    if (rpc->turn_ns != kino__loop_now(rpc->loop))
+        rpc->spent_ns = 0;
+    rpc->turn_ns = kino__loop_now(rpc->loop);
+    return rpc->spent_ns < (int64_t)KINO__RPC_TURN_MS * 1000000;
+}
+
+/* Who has had his share of this half second waits for the next. */
+static bool has_share(kino__rpc_connection *c)
+{
+    int64_t now = kino__loop_now(c->rpc->loop);
+    kino__user *user = c->uid == 0 ? NULL : kino__users_get(&c->rpc->users, c->uid);
+    if (user && now - user->window_ns >= SWEEP_NS) {
+        user->window_ns = now;
+        user->spent_ns = 0;
+    }
+    if (!user || user->spent_ns < (int64_t)KINO__RPC_SHARE_MS * 1000000)
+        return true;
+    c->is_waiting = true;
+    kino__loop_set_events(c->rpc->loop, c->watch, 0);
+    return false;
+}
+
+static void spend(kino__rpc *rpc, uid_t uid, int64_t ns)
+{
+    kino__user *user = kino__users_get(&rpc->users, uid);
+    rpc->spent_ns += ns;
+    if (user)
+        user->spent_ns += ns;
+}
+
+/* Reads and answers, now or when there is time for it: what is not read stays in the socket. */
+static void serve(kino__rpc_connection *c)
+{
+    kino__rpc *rpc = c->rpc;
+    uid_t uid = c->uid;
+    if (!has_time(rpc) || !has_share(c))
+        return;
+    int64_t start = kino__clock_ns(CLOCK_MONOTONIC);
+    read_more(c); /* it may be gone then */
+    spend(rpc, uid, kino__clock_ns(CLOCK_MONOTONIC) - start);
+}
+
 static void connection_ready(void *context, uint32_t events)
 {
     kino__rpc_connection *c = context;
@@ -195,7 +245,7 @@ static void connection_ready(void *context, uint32_t events)
         if (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
             send_more(c);
     } else {
-        read_more(c);
+        serve(c);
     }
 }
 
@@ -214,7 +264,7 @@ static void make_room(kino__rpc *rpc, uid_t uid)
     if (count < KINO__RPC_USER_MAX && rpc->count < KINO__RPC_CONNECTIONS_MAX)
         return;
     kino__rpc_connection *victim = rpc->connections[count < KINO__RPC_USER_MAX ? 0 : first];
-    refuse(victim, "too many connections: the oldest goes");
+    refuse(victim, "too many connections: closing the oldest");
     close_connection(victim);
 }
 
@@ -240,7 +290,7 @@ static void add_connection(kino__rpc_listener *listener, int fd)
     if (rpc->count++ == 0)
         kino__loop_set_timer(rpc->loop, rpc->timer, SWEEP_NS);
     /* Who has asked already is answered before the next one in the queue could displace him. */
-    read_more(c);
+    serve(c);
 }
 
 static void accept_ready(void *context, uint32_t events)
@@ -248,7 +298,7 @@ static void accept_ready(void *context, uint32_t events)
     kino__rpc_listener *listener = context;
     kino__rpc *rpc = listener->rpc;
     (void)events;
-    for (int i = 0; i < ACCEPT_ROUND; i++) {
+    for (int i = 0; i < ACCEPT_ROUND && has_time(rpc); i++) {
         int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd >= 0) {
             add_connection(listener, fd);
@@ -273,9 +323,15 @@ static void sweep(void *context, int64_t now_ns)
     kino__rpc *rpc = context;
     for (size_t i = rpc->count; i-- > 0;) {
         kino__rpc_connection *c = rpc->connections[i];
+        if (c->is_waiting) {
+            c->is_waiting = false;
+            c->deadline_ns += SWEEP_NS; /* it is not late, we are */
+            kino__loop_set_events(rpc->loop, c->watch, EPOLLIN);
+        }
         if (c->deadline_ns > now_ns)
             continue;
-        refuse(c, c->out.size ? "it does not take its answer" : "it does not say anything");
+        refuse(c, c->out.size ? "timed out while sending the answer"
+                              : "timed out waiting for a request");
         close_connection(c);
     }
     for (size_t i = 0; i < 3; i++)
@@ -295,9 +351,9 @@ static kino_status listen_at(kino__rpc_listener *listener, const struct sockaddr
         (void)setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (address->sa_family == AF_INET6)
         (void)setsockopt(listener->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-    if (bind(listener->fd, address, size) < 0)
+    if (kino__access_bind(listener->fd, address, size) < 0)
         return errno == EADDRINUSE
-                   ? kino__fail(err, KINO_UNAVAILABLE, "another program listens at %s", label)
+                   ? kino__fail(err, KINO_UNAVAILABLE, "another program is listening at %s", label)
                    : kino__fail_errno(err, errno, "cannot listen at %s", label);
     if (listen(listener->fd, 1024) < 0)
         return kino__fail_errno(err, errno, "cannot listen at %s", label);
@@ -309,7 +365,7 @@ static kino_status open_listener(kino__rpc_listener *listener, int family, kino_
 {
     listener->fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (listener->fd < 0)
-        return kino__fail_errno(err, errno, "cannot make a socket");
+        return kino__fail_errno(err, errno, "cannot create a socket");
     return KINO_OK;
 }
 
@@ -325,9 +381,12 @@ static kino_status make_folder(const char *path, kino_error *err)
     memcpy(folder, path, size);
     folder[size] = '\0';
     if (mkdir(folder, geteuid() == 0 ? 0755 : 0700) < 0 && errno != EEXIST)
-        return kino__fail_errno(err, errno, "cannot make the folder '%s'", folder);
-    if (stat(folder, &info) < 0 || (info.st_uid != geteuid() && info.st_uid != 0))
-        return kino__fail(err, KINO_ARGUMENT, "the folder '%s' belongs to somebody else", folder);
+        return kino__fail_errno(err, errno, "cannot create directory '%s'", folder);
+    /* Both the folder and, where it is one, the link to it: in /tmp anybody can make either. */
+    for (int link = 0; link < 2; link++)
+        if (fstatat(AT_FDCWD, folder, &info, link ? AT_SYMLINK_NOFOLLOW : 0) < 0 ||
+            (info.st_uid != geteuid() && info.st_uid != 0))
+            return kino__fail(err, KINO_ARGUMENT, "directory '%s' belongs to another user", folder);
     return KINO_OK;
 }
 
@@ -342,17 +401,14 @@ static kino_status open_unix(kino__rpc *rpc, const char *path, kino_error *err)
     KINO_TRY(make_folder(path, err));
     KINO_TRY(open_listener(listener, AF_UNIX, err));
     if (connect(listener->fd, (const struct sockaddr *)&address, sizeof address) == 0)
-        return kino__fail(err, KINO_UNAVAILABLE, "another daemon listens at '%s'", path);
+        return kino__fail(err, KINO_UNAVAILABLE, "another daemon is listening at '%s'", path);
     if (lstat(path, &info) == 0 && S_ISSOCK(info.st_mode))
         (void)unlink(path);
     (void)close(listener->fd);
     KINO_TRY(open_listener(listener, AF_UNIX, err));
     listener->is_unix = true;
     KINO_TRY(listen_at(listener, (const struct sockaddr *)&address, sizeof address, path, err));
-    rpc->path = path;
-    /* Everybody may ask; what one may do is another question. */
-    if (chmod(path, 0666) < 0)
-        return kino__fail_errno(err, errno, "cannot set the mode of '%s'", path);
+    rpc->path = path; /* everybody may ask; what one may do is another question */
     return KINO_OK;
 }
 
@@ -388,6 +444,7 @@ kino_status kino__rpc_open(kino__rpc *rpc, struct kino__daemon *daemon, kino__lo
                            kino__log *log, const char *path, int64_t port, kino_error *err)
 {
     *rpc = (kino__rpc){.daemon = daemon, .loop = loop, .log = log};
+    kino__users_init(&rpc->users);
     for (size_t i = 0; i < 3; i++)
         rpc->listeners[i] = (kino__rpc_listener){.rpc = rpc, .fd = -1};
     kino_status st = kino__loop_add_timer(loop, 0, sweep, rpc, &rpc->timer, err);
@@ -414,5 +471,6 @@ void kino__rpc_close(kino__rpc *rpc)
     if (rpc->path)
         (void)unlink(rpc->path);
     kino__loop_remove_timer(rpc->loop, rpc->timer);
+    kino__users_deinit(&rpc->users);
     *rpc = (kino__rpc){0};
 }

@@ -12,13 +12,16 @@
 #include "base/json_out.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
+#include "daemon/users.h"
 
 struct kino__daemon;
 
 enum {
     KINO__RPC_REQUEST_MAX = 64 << 10,
     KINO__RPC_CONNECTIONS_MAX = 256,
-    KINO__RPC_USER_MAX = 64, /* connections of one user */
+    KINO__RPC_USER_MAX = 64,  /* connections of one user */
+    KINO__RPC_TURN_MS = 5,    /* for answers, in one turn of the loop: others wait for the next */
+    KINO__RPC_SHARE_MS = 100, /* for the answers of one user, in half a second; root: no limit */
     KINO__RPC_READ_MS = 5000,
     KINO__RPC_WRITE_MS = 10000,
 };
@@ -43,6 +46,8 @@ typedef struct kino__rpc {
     size_t count;
     kino__loop_timer *timer; /* deadlines; rests while there are no connections */
     uint64_t calls, refused;
+    kino__users users;         /* what each has spent of the loop's time */
+    int64_t turn_ns, spent_ns; /* by answers: in which turn of the loop, and how long */
 } kino__rpc;
 
 /* path "": no unix socket; port -1: no TCP. */

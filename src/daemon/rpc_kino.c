@@ -23,8 +23,8 @@ static kino_status get_int(const kino__rpc_call *call, const char *key, int64_t 
         return KINO_OK;
     if (member->kind != KINO__JSON_IN_NUMBER || !member->is_int || member->integer < min ||
         member->integer > max)
-        return kino__fail(err, KINO_ARGUMENT, "\"%s\" must be a whole number from %lld to %lld",
-                          key, (long long)min, (long long)max);
+        return kino__fail(err, KINO_ARGUMENT, "\"%s\" must be an integer from %lld to %lld", key,
+                          (long long)min, (long long)max);
     *out = member->integer;
     return KINO_OK;
 }
@@ -47,7 +47,7 @@ static kino_status get_text(const kino__rpc_call *call, const char *key, kino_st
     if (!member || member->kind == KINO__JSON_IN_NULL)
         return KINO_OK;
     if (member->kind != KINO__JSON_IN_STRING || member->text.size > KINO__TRIGGER_TEXT_MAX)
-        return kino__fail(err, KINO_ARGUMENT, "\"%s\" must be a text", key);
+        return kino__fail(err, KINO_ARGUMENT, "\"%s\" must be a string", key);
     *out = member->text;
     return KINO_OK;
 }
@@ -85,10 +85,10 @@ static void put_process(kino__process *p, const char *user, int64_t now_ns, kino
     kino__json_key(json, "job");
     kino__json_int(json, p->job);
     kino__json_key(json, "rank");
-    if (about->rank == KINO_NO_INT)
+    if (about->place.rank < 0)
         kino__json_null(json);
     else
-        kino__json_int(json, about->rank);
+        kino__json_int(json, about->place.rank);
     kino__json_key(json, "last_seen_ms");
     kino__json_int(json, (now_ns - p->last_seen_ns) / 1000000);
     kino__json_key(json, "library");
@@ -189,7 +189,7 @@ static kino_status put_activities(const kino__rpc_call *call, kino__buffer *text
     if (has_list && list->kind != KINO__JSON_IN_ARRAY)
         return kino__fail(err, KINO_ARGUMENT, "\"activities\" must be an array");
     if (has_list && gpu_only && list->count)
-        return kino__fail(err, KINO_ARGUMENT, "\"activities\" and \"gpu_only\" exclude each other");
+        return kino__fail(err, KINO_ARGUMENT, "\"activities\" and \"gpu_only\" cannot be combined");
     if (gpu_only)
         kino__buffer_add(text, KINO__STR("ACTIVITY_TYPES=kernel,gpu_memcpy,gpu_memset,"
                                          "gpu_user_annotation\n"));
@@ -203,7 +203,7 @@ static kino_status put_activities(const kino__rpc_call *call, kino__buffer *text
                       (item->text.data[i] >= '0' && item->text.data[i] <= '9') ||
                       ((item->text.data[i] | 0x20) >= 'a' && (item->text.data[i] | 0x20) <= 'z');
         if (!is_word)
-            return kino__fail(err, KINO_ARGUMENT, "\"activities\" must be names of activities");
+            return kino__fail(err, KINO_ARGUMENT, "\"activities\" must be activity names");
         kino__buffer_printf(text, "%s%.*s", item == list->first ? "" : ",",
                             KINO__STR_ARG(item->text));
     }
@@ -238,7 +238,7 @@ static kino_status put_times(const kino__rpc_call *call, kino__buffer *text, kin
     KINO_TRY(get_int(call, "iteration_roundup", 1, INT32_MAX, &roundup, err));
     if (iterations > 0 && (duration > 0 || start > 0))
         return kino__fail(err, KINO_ARGUMENT,
-                          "\"iterations\" excludes \"duration_ms\" and \"start_ms\"");
+                          "\"iterations\" cannot be combined with \"duration_ms\" or \"start_ms\"");
     if (iterations > 0)
         kino__buffer_printf(text,
                             "PROFILE_START_ITERATION=0\nPROFILE_START_ITERATION_ROUNDUP=%lld\n"
@@ -271,14 +271,14 @@ static kino_status read_selection(const kino__rpc_call *call, kino__trigger *t, 
         for (const kino__json_in *pid = list->first; pid; pid = pid->next) {
             if (pid->kind != KINO__JSON_IN_NUMBER || !pid->is_int || pid->integer <= 0 ||
                 pid->integer > INT32_MAX)
-                return kino__fail(err, KINO_ARGUMENT, "\"pids\" must be numbers of processes");
+                return kino__fail(err, KINO_ARGUMENT, "\"pids\" must be process IDs");
             pids[t->pid_count++] = pid->integer;
         }
         t->pids = pids;
     }
     if (!all && !t->has_job && !t->pid_count && !t->name.size)
         return kino__fail(err, KINO_ARGUMENT,
-                          "which processes: \"pids\", \"job\", \"name\" or \"all\"?");
+                          "no processes selected: specify \"pids\", \"job\", \"name\" or \"all\"");
     return KINO_OK;
 }
 
@@ -293,7 +293,7 @@ static kino_status read_trigger(const kino__rpc_call *call, kino__trigger *t, in
     KINO_TRY(get_text(call, "format", &format, err));
     t->wants_kino = kino__str_is(format, "kino");
     if (format.size && !t->wants_kino && !kino__str_is(format, "json"))
-        return kino__fail(err, KINO_ARGUMENT, "\"format\" is json or kino");
+        return kino__fail(err, KINO_ARGUMENT, "\"format\" must be \"json\" or \"kino\"");
     KINO_TRY(put_times(call, text, err));
     KINO_TRY(put_activities(call, text, err));
     KINO_TRY(put_switches(call, text, err));
@@ -338,7 +338,7 @@ static kino_status find_request(const kino__rpc_call *call, kino__request **out,
     *out = kino__requests_find(&call->daemon->requests, (uint64_t)id);
     /* Others' requests are nobody's business: not even that they are there. */
     if (!*out || (call->uid != 0 && call->uid != (*out)->uid))
-        return kino__fail(err, KINO_NOT_FOUND, "there is no request %lld (or not any more)",
+        return kino__fail(err, KINO_NOT_FOUND, "no such request: %lld (or no longer known)",
                           (long long)id);
     return KINO_OK;
 }
@@ -423,6 +423,8 @@ static kino_status get_statistics(const kino__rpc_call *call, kino__json *json, 
     kino__json_end_array(json);
     put_number(json, "requests", d->requests.total);
     put_number(json, "requests_open", d->requests.open);
+    put_number(json, "file_looks", d->requests.looks);
+    put_number(json, "file_watches", d->requests.watches.count);
     put_number(json, "rpc_calls", d->rpc.calls);
     put_number(json, "rpc_refused", d->rpc.refused);
     put_number(json, "connections", d->rpc.count);
@@ -442,13 +444,14 @@ static kino_status get_metrics(const kino__rpc_call *call, kino__json *json, kin
     KINO_TRY(get_int(call, "to_ns", INT64_MIN, INT64_MAX, &to, err));
     KINO_TRY(get_bool(call, "trace", &as_trace, err));
     if (!d->metrics)
-        return kino__fail(err, KINO_UNAVAILABLE, "the daemon does not measure (metrics-interval)");
+        return kino__fail(err, KINO_UNAVAILABLE,
+                          "the daemon does not collect metrics (see metrics-interval)");
     if (!as_trace) {
-        kino__metrics_json(d->metrics, seconds, json);
+        kino__metrics_json(d->metrics, call->uid, seconds, json);
         return KINO_OK;
     }
     kino__buffer text = {0};
-    kino__metrics_trace(d->metrics, from, to, &text);
+    kino__metrics_trace(d->metrics, call->uid, from, to, &text);
     kino__json_key(json, "trace");
     kino__json_string(json, kino__buffer_str(&text));
     json->out->failed |= text.failed;
@@ -478,7 +481,7 @@ bool kino__rpc_kino(const kino__rpc_call *call, kino_str name, kino__json *json)
     if (i < sizeof functions / sizeof *functions)
         st = functions[i].run(call, json, &err);
     else
-        (void)kino__fail(&err, KINO_NOT_FOUND, "there is no function '%.*s'",
+        (void)kino__fail(&err, KINO_NOT_FOUND, "unknown function '%.*s'",
                          (int)(name.size > 60 ? 60 : name.size), name.data);
     if (st != KINO_OK) {
         call->daemon->rpc.refused++;

@@ -111,10 +111,10 @@ static kino_status set(kino__settings *s, int i, kino_str text, const char *orig
         return kino__fail_nomem(err);
     for (size_t at = 0; at < copy.size; at++)
         if ((unsigned char)copy.data[at] < 0x20)
-            return kino__fail(err, KINO_ARGUMENT, "%s has a control character in it", list[i].name);
+            return kino__fail(err, KINO_ARGUMENT, "%s contains a control character", list[i].name);
     if (!set_value(s, i, copy))
-        return kino__fail(err, KINO_ARGUMENT, "%s: '%.100s' makes no sense", list[i].name,
-                          copy.data);
+        return kino__fail(err, KINO_ARGUMENT, "invalid value '%.100s' for %s", copy.data,
+                          list[i].name);
     s->texts[i] = copy.data;
     s->origins[i] = origin;
     return KINO_OK;
@@ -141,13 +141,13 @@ static kino_status read_line(kino__settings *s, kino_str line, kino_error *err)
         return KINO_OK;
     const char *equal = memchr(line.data, '=', line.size);
     if (!equal)
-        return kino__fail(err, KINO_FORMAT, "not NAME = VALUE");
+        return kino__fail(err, KINO_FORMAT, "expected NAME = VALUE");
     kino_str name = trim((kino_str){line.data, (size_t)(equal - line.data)});
     kino_str value = trim((kino_str){equal + 1, (size_t)(line.data + line.size - equal - 1)});
     for (int i = 0; i < KINO__SETTING_COUNT; i++)
         if (kino__str_is(name, list[i].name))
             return set(s, i, value, "file", err);
-    return kino__fail(err, KINO_FORMAT, "there is no setting '%.*s'", KINO__STR_ARG(name));
+    return kino__fail(err, KINO_FORMAT, "unknown setting '%.*s'", KINO__STR_ARG(name));
 }
 
 static kino_status read_text(kino__settings *s, kino_str text, const char *path, kino_error *err)
@@ -170,7 +170,7 @@ static kino_status read_file(kino__settings *s, const char *path, kino_error *er
     KINO_TRY(kino__file_open(path, &file, err));
     kino_status st = KINO_OK;
     if (file.size > FILE_BYTES_MAX)
-        st = kino__fail(err, KINO_FORMAT, "'%s' is too large for a configuration", path);
+        st = kino__fail(err, KINO_FORMAT, "configuration file '%s' is too large", path);
     else
         st = read_text(s, (kino_str){file.data, file.size}, path, err);
     kino__file_close(&file);
@@ -245,21 +245,22 @@ static kino_status finish(kino__settings *s, kino_error *err)
         KINO_TRY(set(s, KINO__SETTING_state, state, "default", err));
     }
     if (s->silence_ms < 60000)
-        return kino__fail(err, KINO_ARGUMENT,
-                          "silence: at least 60 seconds are needed, processes ask every 5");
+        return kino__fail(err, KINO_ARGUMENT, "silence: must be at least 60 seconds");
     if (s->metrics_interval_ms > 0 && s->metrics_interval_ms < 100)
-        return kino__fail(err, KINO_ARGUMENT, "metrics-interval: at least 0.1 seconds, or 0");
+        return kino__fail(err, KINO_ARGUMENT,
+                          "metrics-interval: must be at least 0.1 seconds, or 0");
     if (s->socket[0] && s->socket[0] != '/')
         return kino__fail(err, KINO_ARGUMENT, "socket: '%s' is not an absolute path", s->socket);
     size_t folder = strlen(s->socket_dir);
     if (folder > 54 || (folder > 1 && s->socket_dir[folder - 1] == '/') ||
         (folder && s->socket_dir[0] != '/'))
-        return kino__fail(err, KINO_ARGUMENT,
-                          "socket-dir: '%s': an absolute path of at most 54 bytes without '/' at "
-                          "its end is needed",
-                          s->socket_dir);
+        return kino__fail(
+            err, KINO_ARGUMENT,
+            "socket-dir: '%s' is not an absolute path of at most 54 bytes without a trailing '/'",
+            s->socket_dir);
     if (!s->abstract && !folder)
-        return kino__fail(err, KINO_ARGUMENT, "abstract is no, and there is no socket-dir either");
+        return kino__fail(err, KINO_ARGUMENT,
+                          "abstract is 'no' and socket-dir is not set: no way to reach processes");
     return KINO_OK;
 }
 

@@ -22,8 +22,9 @@ typedef struct kino__settings {
     const char *socket, *socket_dir, *state; /* "": none */
     bool abstract;
     int64_t port; /* -1: none */
-    int64_t silence_ms;
+    int64_t silence_ms, user_processes;
     const char *metrics_address, *metrics_json, *metrics_without; /* "": none */
+    const char *metrics_hosts, *metrics_token_file;               /* "": none */
     int64_t metrics_interval_ms, metrics_history;
     kino__log_level log_level;
     bool log_json;

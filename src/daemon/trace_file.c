@@ -21,20 +21,20 @@ kino_status kino__trace_path_check(kino_str path, kino_error *err)
 {
     const char *wrong = NULL;
     if (path.size == 0 || path.data[0] != '/')
-        wrong = "it does not begin with '/'";
+        wrong = "it is not absolute";
     else if (path.size > KINO__TRACE_PATH_MAX)
         wrong = "it is too long";
     else if (memchr(path.data, '=', path.size) || memchr(path.data, '#', path.size))
-        wrong = "requests cannot have '=' or '#' in it";
+        wrong = "it contains '=' or '#'";
     else if (kino__str_contains(path, KINO__STR("..")))
-        wrong = "it has '..' in it";
+        wrong = "it contains '..'";
     else if (path.data[path.size - 1] == ' ')
-        wrong = "it ends with a blank";
+        wrong = "it ends with a space";
     for (size_t i = 0; i < path.size && !wrong; i++)
         if ((unsigned char)path.data[i] < 0x20 || path.data[i] == 0x7f)
-            wrong = "it has a control character in it";
+            wrong = "it contains a control character";
     if (wrong)
-        return kino__fail(err, KINO_ARGUMENT, "the path '%.*s' cannot be used: %s",
+        return kino__fail(err, KINO_ARGUMENT, "invalid path '%.*s': %s",
                           (int)(path.size > 120 ? 120 : path.size), path.data, wrong);
     return KINO_OK;
 }
@@ -108,8 +108,8 @@ static int access_error(const kino__process_identity *process, const char *path)
 /* 0, or what is wrong with the folder. */
 static int folder_error(const kino__process_identity *process, const char *path)
 {
-    kino__access_as(process->uid, process->gid);
-    int wrong = access_error(process, path);
+    bool is_taken = kino__access_as(process->uid, process->gid);
+    int wrong = is_taken ? access_error(process, path) : EPERM;
     if (wrong == EACCES && kino__access_with_groups(process->pid))
         wrong = access_error(process, path);
     kino__access_self();
@@ -122,7 +122,7 @@ kino_status kino__trace_folder_check(const kino__process_identity *process, cons
     char text[KINO__TRACE_PATH_MAX + 64];
     kino_str folder = folder_of(path);
     if (folder.size >= sizeof text)
-        return kino__fail(err, KINO_ARGUMENT, "the path is too long");
+        return kino__fail(err, KINO_ARGUMENT, "path too long");
     memcpy(text, folder.data, folder.size);
     text[folder.size] = '\0';
     int wrong = folder_error(process, text);
@@ -130,8 +130,8 @@ kino_status kino__trace_folder_check(const kino__process_identity *process, cons
         return KINO_OK;
     int shown = (int)(folder.size > 120 ? 120 : folder.size);
     if (wrong == ENOENT || wrong == ENOTDIR)
-        return kino__fail(err, KINO_NOT_FOUND, "there is no folder '%.*s'", shown, folder.data);
-    return kino__fail(err, KINO_ARGUMENT, "user %u may not write in '%.*s'", (unsigned)process->uid,
+        return kino__fail(err, KINO_NOT_FOUND, "no such directory: '%.*s'", shown, folder.data);
+    return kino__fail(err, KINO_ARGUMENT, "user %u cannot write to '%.*s'", (unsigned)process->uid,
                       shown, folder.data);
 }
 
@@ -139,9 +139,9 @@ kino_status kino__trace_folder_check(const kino__process_identity *process, cons
 static bool stat_as(const kino__process_identity *process, const char *path, int flags,
                     struct stat *out)
 {
-    kino__access_as(process->uid, process->gid);
-    bool done = stat_seen(process, path, flags, out);
-    if (!done && errno == EACCES && kino__access_with_groups(process->pid))
+    bool is_taken = kino__access_as(process->uid, process->gid);
+    bool done = is_taken && stat_seen(process, path, flags, out);
+    if (is_taken && !done && errno == EACCES && kino__access_with_groups(process->pid))
         done = stat_seen(process, path, flags, out);
     kino__access_self();
     return done;
@@ -189,16 +189,49 @@ void kino__trace_file_deinit(kino__trace_file *file)
     *file = (kino__trace_file){0};
 }
 
-bool kino__trace_file_look(kino__trace_file *file, const kino__process_identity *process,
-                           int64_t *bytes)
+kino__trace_file_state kino__trace_file_look(kino__trace_file *file,
+                                             const kino__process_identity *process)
 {
     kino__file_stamp now;
     if (!file->path)
-        return false;
+        return KINO__TRACE_FILE_ABSENT;
     look(file, process, &now);
     bool is_steady = memcmp(&now, &file->last, sizeof now) == 0;
     bool is_new = now.changed_ns >= 0 && memcmp(&now, &file->before, sizeof now) != 0;
     file->last = now;
-    *bytes = (int64_t)now.size;
-    return is_new && is_steady;
+    if (!is_new)
+        return KINO__TRACE_FILE_ABSENT;
+    return is_steady ? KINO__TRACE_FILE_WHOLE : KINO__TRACE_FILE_GROWING;
+}
+
+/* Its folder, with the rights of now; -1: it cannot be opened. */
+static int open_folder(const kino__process_identity *process, const char *path)
+{
+    char text[KINO__TRACE_PATH_MAX + 64];
+    kino_str folder = folder_of(path);
+    if (folder.size >= sizeof text)
+        return -1;
+    memcpy(text, folder.data, folder.size);
+    text[folder.size] = '\0';
+    return is_same_world(process) ? open(text, O_PATH | O_DIRECTORY | O_CLOEXEC)
+                                  : open_in_world(process, text, O_DIRECTORY);
+}
+
+bool kino__trace_file_watch(kino__trace_file *file, const kino__process_identity *process,
+                            kino__file_watches *watches, void *item)
+{
+    if (!file->path)
+        return true;
+    bool is_watched = false;
+    bool is_taken = kino__access_as(process->uid, process->gid);
+    if (is_taken)
+        (void)kino__access_with_groups(process->pid);
+    int folder = is_taken ? open_folder(process, file->path) : -1;
+    if (folder >= 0)
+        is_watched =
+            kino__file_watch_add(watches, &file->watch, folder, strrchr(file->path, '/') + 1, item);
+    kino__access_self();
+    if (folder >= 0)
+        (void)close(folder);
+    return is_watched;
 }

@@ -6,6 +6,7 @@
 #ifndef KINO__DAEMON_TRACE_FILE_H
 #define KINO__DAEMON_TRACE_FILE_H
 
+#include "daemon/file_watch.h"
 #include "daemon/process.h"
 
 enum { KINO__TRACE_PATH_MAX = 1024 };
@@ -29,6 +30,7 @@ typedef struct kino__file_stamp {
 typedef struct kino__trace_file {
     char *path; /* of the process's world; NULL: none */
     kino__file_stamp before, last;
+    kino__file_watch watch;
 } kino__trace_file;
 
 /* Takes down what is there now. false: memory is out. */
@@ -38,8 +40,17 @@ bool kino__trace_file_init(kino__trace_file *file, const kino__process_identity 
 void kino__trace_file_restart(kino__trace_file *file, const kino__process_identity *process);
 void kino__trace_file_deinit(kino__trace_file *file);
 
-/* Is there a new file that has not changed since the last look? Then *bytes is its size. */
-bool kino__trace_file_look(kino__trace_file *file, const kino__process_identity *process,
-                           int64_t *bytes);
+/* Has the folder watched, with the process's rights. false: that cannot be done. */
+bool kino__trace_file_watch(kino__trace_file *file, const kino__process_identity *process,
+                            kino__file_watches *watches, void *item);
+
+typedef enum kino__trace_file_state {
+    KINO__TRACE_FILE_ABSENT,  /* none, or the one that was there before */
+    KINO__TRACE_FILE_GROWING, /* a new one, not the same as at the last look */
+    KINO__TRACE_FILE_WHOLE,   /* a new one that has not changed since: `last` describes it */
+} kino__trace_file_state;
+
+kino__trace_file_state kino__trace_file_look(kino__trace_file *file,
+                                             const kino__process_identity *process);
 
 #endif

@@ -73,25 +73,27 @@ static void explain(const kino__registry *registry, const kino__trigger *t,
     }
     if (out->denied)
         (void)kino__fail(&out->reason, KINO_NOT_FOUND,
-                         "%zu process%s of other users: only they and root may trace them",
-                         out->denied, out->denied == 1 ? " fits, but is" : "es fit, but are");
+                         "%zu matching process%s to other users: only they and root may trace them",
+                         out->denied, out->denied == 1 ? " belongs" : "es belong");
     else if (own == 0)
         (void)kino__fail(&out->reason, KINO_NOT_FOUND,
-                         "no process of yours is registered: programs must run with "
-                         "KINETO_USE_DAEMON=1, and ask every 5 seconds");
+                         "none of your processes is registered: start programs with "
+                         "KINETO_USE_DAEMON=1 (they poll every 5 seconds)");
     else if (t->pid_count == 1 && kino__process_identify((int32_t)t->pids[0], &info))
         (void)kino__fail(&out->reason, KINO_NOT_FOUND,
-                         "process %lld runs, but has not asked the daemon: does it have "
-                         "KINETO_USE_DAEMON=1? (%zu others have)",
+                         "process %lld is running but has not contacted the daemon: was it started "
+                         "with KINETO_USE_DAEMON=1? (%zu others were)",
                          (long long)t->pids[0], own);
     else if (t->pid_count == 1)
-        (void)kino__fail(&out->reason, KINO_NOT_FOUND, "there is no process %lld",
+        (void)kino__fail(&out->reason, KINO_NOT_FOUND, "no such process: %lld",
                          (long long)t->pids[0]);
     else if (other_job == own && !t->name.size && !t->pid_count)
-        (void)kino__fail(&out->reason, KINO_NOT_FOUND, "none of the %zu registered is of job %lld",
-                         own, (long long)t->job);
+        (void)kino__fail(&out->reason, KINO_NOT_FOUND,
+                         "none of the %zu registered processes belongs to job %lld", own,
+                         (long long)t->job);
     else
-        (void)kino__fail(&out->reason, KINO_NOT_FOUND, "none of the %zu registered fits", own);
+        (void)kino__fail(&out->reason, KINO_NOT_FOUND,
+                         "none of the %zu registered processes matches", own);
 }
 
 /* -- what each is told */
@@ -178,7 +180,7 @@ static kino_status check_path(kino__process *p, const kino__config *config, cons
     KINO_TRY(kino__trace_folder_check(&p->id, path, err));
     if (p->is_kino && !is_allowed(p, config->log_file))
         return kino__fail(err, KINO_ARGUMENT,
-                          "the process writes to %s only (its KINETO_ONDEMAND_TRACE_DIR)",
+                          "the process writes only to %s (its KINETO_ONDEMAND_TRACE_DIR)",
                           p->about->trace_folder[0] ? p->about->trace_folder : "/tmp");
     return KINO_OK;
 }
@@ -209,7 +211,7 @@ static kino_status ask(kino__requests *requests, kino__request *r, const kino__t
             options.message = reason.message;
         else if (!p->is_kino && !is_allowed(p, path))
             options.message =
-                "newer PyTorch writes to /tmp only (or its KINETO_ONDEMAND_TRACE_DIR)";
+                "newer PyTorch writes only to /tmp (or to its KINETO_ONDEMAND_TRACE_DIR)";
         st = kino__request_add(requests, r, p, &options, err);
         *is_asked = st == KINO_OK && !options.is_refused;
     }
@@ -236,7 +238,7 @@ static kino_status ask_all(kino__requests *requests, kino__request *r, const kin
         is_room = ADD_PID(&out->matched, p->id.pid);
         if (t->limit >= 0 && (int64_t)out->triggered.count >= t->limit)
             continue;
-        if (kino__requests_is_busy(p)) {
+        if (kino__requests_is_busy(p) || kino__requests_is_full(p)) {
             is_room &= ADD_PID(&out->busy, p->id.pid);
         } else {
             KINO_TRY(ask(requests, r, t, p, &is_asked, err));
@@ -249,22 +251,40 @@ static kino_status ask_all(kino__requests *requests, kino__request *r, const kin
     return KINO_OK;
 }
 
+/* For the names of the traces' processes: a launcher of ranks is none itself. */
+static kino_status find_roles(const kino__registry *registry, const kino__request *r,
+                              kino_error *err)
+{
+    kino__map launchers;
+    kino__map_init(&launchers, NULL);
+    bool ok = true;
+    for (size_t i = 0; i < r->targets.count && ok; i++)
+        if (r->targets.items[i]->process)
+            ok = kino__registry_note_rank(registry, r->targets.items[i]->process, &launchers);
+    for (size_t i = 0; i < r->targets.count && ok; i++) {
+        kino__target *t = r->targets.items[i];
+        if (t->process)
+            t->role = kino__registry_role(registry, &launchers, t->process);
+    }
+    kino__map_deinit(&launchers);
+    return ok ? KINO_OK : kino__fail_nomem(err);
+}
+
 static kino_status check(const kino__trigger *t, kino_error *err)
 {
     kino__config config;
     if (t->text.size > KINO__TRIGGER_TEXT_MAX)
-        return kino__fail(err, KINO_FORMAT, "a request of more than %d bytes",
+        return kino__fail(err, KINO_FORMAT, "request is larger than %d bytes",
                           KINO__TRIGGER_TEXT_MAX);
     kino_status st = parse(t->text, 0, &config, err);
     if (st == KINO_OK)
         st = kino__config_check_request(&config, "request", err);
     if (st == KINO_OK && config.has_start_time &&
         config.start_time_ms - kino__clock_ms(CLOCK_REALTIME) > (int64_t)DAYS_AHEAD * 86400000)
-        st =
-            kino__fail(err, KINO_ARGUMENT,
-                       "a start more than %d days ahead: it is in milliseconds since 1970, and the "
-                       "process takes no other request until then",
-                       DAYS_AHEAD);
+        st = kino__fail(err, KINO_ARGUMENT,
+                        "start time is more than %d days ahead (it is in milliseconds since the "
+                        "epoch, and the process accepts no other request until then)",
+                        DAYS_AHEAD);
     if (st == KINO_OK && t->has_path && !config.wants_snapshot)
         st = kino__trace_path_check(kino__str_from(config.log_file), err);
     if (st == KINO_OK && !t->has_path && t->output.size)
@@ -287,6 +307,8 @@ kino_status kino__trigger_run(kino__registry *registry, kino__requests *requests
         st = collect(registry, t, &found, err);
     if (st == KINO_OK)
         st = ask_all(requests, r, t, &found, out, err);
+    if (st == KINO_OK)
+        st = find_roles(registry, r, err);
     if (st == KINO_OK && out->matched.count == 0)
         explain(registry, t, out);
     if (st == KINO_OK && r->targets.count) {

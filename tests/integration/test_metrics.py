@@ -277,7 +277,7 @@ def check_top(report, daemon):
     done = common.run("status", "--top", "--socket", daemon.folder / "rpc.sock", env={"LC_ALL": "C"})
     text = done.stdout.decode("ascii")
     report.equal("one frame without a terminal", (done.returncode, text.count("kino top"), "\033" in text), (0, 1, False))
-    for part in ("CPU ", "memory ", "network ", "GPU ", "Stand-in 80GB", "No process is registered."):
+    for part in ("CPU ", "memory ", "network ", "GPU ", "Stand-in 80GB", "No processes are registered."):
         report.check(f"the frame has {part}", part in text, text)
     for keys, wanted in ((b"q", 0), (b"\x03", (0, 130))):
         data, code, is_same = screen_of(daemon, keys)

@@ -71,9 +71,11 @@ class Daemon:
     def start(self):
         self.path = self.folder / "log"
         self.process = subprocess.Popen([common.program(), "daemon", *self.options], stderr=open(self.path, "ab"),
-                                        stdin=subprocess.DEVNULL, env=self.env)
+                                        stdin=subprocess.DEVNULL, env=self.env, preexec_fn=common.die_with_parent)
         before = self.log.count(b"event=ready")
-        assert until(lambda: self.text().count(b"event=ready") > before or self.process.poll() is not None)
+        if not until(lambda: self.text().count(b"event=ready") > before or self.process.poll() is not None):
+            self.process.kill()
+            raise RuntimeError(f"kino daemon is not ready after {DEADLINE} s: {self.text()[-400:]!r}")
         if self.process.poll() is not None:
             raise RuntimeError(f"kino daemon ended: {self.text()[-400:]!r}")
         ready = [line for line in self.text().splitlines() if b"event=ready" in line][-1].decode()
@@ -89,7 +91,12 @@ class Daemon:
     def stop(self, number=signal.SIGTERM):
         if self.process.poll() is None:
             self.process.send_signal(number)
-        code = self.process.wait(DEADLINE)
+        try:
+            code = self.process.wait(DEADLINE)
+        except subprocess.TimeoutExpired:
+            where = pathlib.Path(f"/proc/{self.process.pid}/wchan").read_text()
+            self.process.kill()
+            raise RuntimeError(f"kino daemon does not end on signal {number} (in {where}): {self.text()[-400:]!r}") from None
         self.text()
         return code
 

@@ -1,4 +1,5 @@
 /* test_daemon.c - parts of the daemon without sockets: settings, log, access, paths, requests. */
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -415,11 +416,156 @@ TEST(open_requests_are_lost_after_a_restart_and_numbers_go_on)
     r = kino__requests_find(&s.requests, 1);
     REQUIRE(r && r->targets.count == 1);
     CHECK_EQ(kino__request_state(r), KINO__TARGET_LOST);
-    CHECK_EQ(r->targets.items[0]->message, "lost with the daemon");
+    CHECK_EQ(r->targets.items[0]->message, "lost when the daemon stopped");
     CHECK_EQ(trigger(&s, "ACTIVITIES_DURATION_MSECS=5", 1)->id, 2);
     tear_down(&s);
     test_write_file(path, "{\"next\":", 8); /* a file that cannot be read prevents nothing */
     (void)set_up(&s, path);
     CHECK(s.requests.newest == NULL);
     tear_down(&s);
+}
+
+/* -- what the kernel tells of files */
+
+typedef struct heard {
+    size_t count;
+    void *last;
+} heard;
+
+static void hear(void *context, void *item)
+{
+    heard *h = context;
+    h->count++;
+    h->last = item;
+}
+
+static void write_in(const char *folder, const char *name)
+{
+    char path[600];
+    (void)snprintf(path, sizeof path, "%s/%s", folder, name);
+    test_write_file(path, "x", 1);
+}
+
+TEST(a_file_watch_hears_of_its_file_and_of_no_other)
+{
+    kino__loop *loop;
+    kino__file_watches watches;
+    kino__file_watch one, two;
+    heard h = {0};
+    char folder[512];
+    int a, b;
+    (void)snprintf(folder, sizeof folder, "%s", test_tmp("watched"));
+    REQUIRE_EQ(mkdir(folder, 0700), 0);
+    REQUIRE(kino__loop_new(&loop, NULL) == KINO_OK);
+    REQUIRE(kino__file_watches_open(&watches, loop, hear, &h, NULL) == KINO_OK);
+    int fd = open(folder, O_PATH | O_DIRECTORY);
+    REQUIRE(kino__file_watch_add(&watches, &one, fd, "one", &a));
+    REQUIRE(kino__file_watch_add(&watches, &two, fd, "two", &b));
+    write_in(folder, "three");
+    kino__file_watches_read(&watches);
+    CHECK_EQ(h.count, 0u);
+    write_in(folder, "two");
+    REQUIRE(kino__loop_turn(loop, 1000, NULL) == KINO_OK); /* the loop is told, too */
+    CHECK(h.count > 0 && h.last == &b);
+    kino__file_watch_remove(&watches, &two);
+    kino__file_watch_remove(&watches, &two);
+    h = (heard){0};
+    write_in(folder, "two");
+    kino__file_watches_read(&watches);
+    CHECK_EQ(h.count, 0u);
+    CHECK_EQ(watches.count, 1u);
+    /* More than a turn's worth: it waits for the next, and hears of its own in the end. */
+    for (int i = 0; i < 600; i++)
+        write_in(folder, i == 599 ? "one"
+                         : i % 2  ? "three"
+                                  : "somebody-elses-file-with-a-long-name");
+    kino__file_watches_read(&watches);
+    CHECK(watches.is_paused);
+    CHECK_EQ(h.count, 0u);
+    for (int i = 0; i < 20 && !h.count; i++) {
+        kino__file_watches_resume(&watches);
+        kino__file_watches_read(&watches);
+    }
+    CHECK(h.last == &a);
+    /* The folder goes: it is told once, and is not watched any more. */
+    char path[600];
+    static const char *const names[] = {"one", "two", "three",
+                                        "somebody-elses-file-with-a-long-name"};
+    for (size_t i = 0; i < 4; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        (void)unlink(path);
+    }
+    h = (heard){0};
+    (void)close(fd);
+    REQUIRE_EQ(rmdir(folder), 0);
+    kino__file_watches_resume(&watches);
+    kino__file_watches_read(&watches);
+    CHECK_EQ(h.count, 1u);
+    CHECK_EQ(one.folder, 0);
+    CHECK_EQ(watches.count, 0u);
+    kino__file_watches_close(&watches);
+    kino__loop_free(loop);
+}
+
+/* -- shares */
+
+TEST(a_user_has_so_many_open_targets_and_root_more)
+{
+    scene s;
+    kino__process *p = set_up(&s, NULL);
+    kino__request *r;
+    kino_error err;
+    kino__config config = {0};
+    const kino__target_options options = {
+        .text = KINO__STR("X=1\n"), .config = &config, .path = test_tmp("x.json")};
+    enum { USER = 12345 };
+    kino__users_get(&s.requests.users, USER)->count = KINO__REQUESTS_USER_MAX;
+    REQUIRE(kino__request_new(&s.requests, USER, &r, &err) == KINO_OK);
+    CHECK_EQ(kino__request_add(&s.requests, r, p, &options, &err), KINO_LIMIT);
+    kino__request_drop(&s.requests, r);
+    kino__users_get(&s.requests.users, USER)->count = KINO__REQUESTS_USER_MAX - 1;
+    REQUIRE(kino__request_new(&s.requests, USER, &r, &err) == KINO_OK);
+    CHECK_EQ(kino__request_add(&s.requests, r, p, &options, &err), KINO_OK);
+    CHECK_EQ(kino__users_get(&s.requests.users, USER)->count, KINO__REQUESTS_USER_MAX);
+    kino__request_drop(&s.requests, r);
+    CHECK_EQ(kino__users_get(&s.requests.users, USER)->count, KINO__REQUESTS_USER_MAX - 1);
+    kino__users_get(&s.requests.users, 0)->count = KINO__REQUESTS_USER_MAX;
+    REQUIRE(kino__request_new(&s.requests, 0, &r, &err) == KINO_OK);
+    CHECK_EQ(kino__request_add(&s.requests, r, p, &options, &err), KINO_OK);
+    kino__request_drop(&s.requests, r);
+    tear_down(&s);
+}
+
+TEST(a_process_has_four_open_targets_and_no_more)
+{
+    scene s;
+    kino__process *p = set_up(&s, NULL);
+    for (int i = 0; i < KINO__REQUESTS_PROCESS_MAX; i++) {
+        CHECK(!kino__requests_is_full(p));
+        REQUIRE(trigger(&s, "ACTIVITIES_DURATION_MSECS=5", 1) != NULL);
+        kino__requests_delivered(&s.requests, p);
+    }
+    CHECK(kino__requests_is_full(p));
+    CHECK(trigger(&s, "ACTIVITIES_DURATION_MSECS=5", 1) == NULL); /* it is busy */
+    CHECK_EQ(s.requests.watches.count, 4u);
+    tear_down(&s);
+}
+
+TEST(a_user_has_so_many_processes_and_root_more)
+{
+    kino__loop *loop;
+    kino__log log = {.fd = -1, .level = KINO__LOG_ERROR};
+    kino__registry registry;
+    REQUIRE(kino__loop_new(&loop, NULL) == KINO_OK);
+    kino__registry_init(&registry, loop, &log);
+    registry.user_max = 2;
+    kino__users_get(&registry.users, 7)->count = 1;
+    CHECK(!kino__registry_is_full(&registry, 7));
+    kino__users_get(&registry.users, 7)->count = 2;
+    CHECK(kino__registry_is_full(&registry, 7));
+    CHECK(!kino__registry_is_full(&registry, 8));
+    kino__users_get(&registry.users, 0)->count = 99;
+    CHECK(!kino__registry_is_full(&registry, 0));
+    kino__registry_deinit(&registry);
+    kino__loop_free(loop);
 }

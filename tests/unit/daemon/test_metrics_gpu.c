@@ -62,7 +62,7 @@ TEST(metrics_gpu_says_why_nvml_does_not_start)
     static kino__gpu gpus[KINO__GPU_MOST];
     REQUIRE(setenv("KINO_STANDIN_INIT", "9", 1) == 0);
     CHECK_EQ(read_with(&kino__gpu_nvml, gpus), 0);
-    CHECK_STR((const char *)reason, "NVML does not start: Driver Not Loaded (9)");
+    CHECK_STR((const char *)reason, "cannot initialize NVML: Driver Not Loaded (9)");
 }
 
 TEST(metrics_gpu_reads_dcgm)
@@ -95,8 +95,8 @@ TEST(metrics_gpu_says_why_dcgm_does_not_answer)
     static kino__gpu gpus[KINO__GPU_MOST];
     REQUIRE(setenv("KINO_STANDIN_DCGM_REFUSES", "1", 1) == 0);
     CHECK_EQ(read_with(&kino__gpu_dcgm, gpus), 0);
-    CHECK_STR((const char *)reason, "DCGM: no host engine answers: Host engine connection "
-                                    "invalid/disconnected (-21)");
+    CHECK_STR((const char *)reason,
+              "DCGM: no host engine is running: Host engine connection invalid/disconnected (-21)");
 }
 
 TEST(metrics_gpu_reads_rocm_smi_of_any_age)
@@ -162,14 +162,14 @@ static bool sample_until(kino__metrics *metrics, const char *wanted)
 TEST_THREADS(metrics_gpu_values_come_from_a_thread)
 {
     kino__metrics *metrics = begin_with("KINO_NVML_LIBRARY", "nvml");
-    const kino__metrics_process list[] = {{4242, 0, 9, 1}};
+    const kino__metrics_process list[] = {{4242, 0, 9, 1, 0}};
     REQUIRE(setenv("KINO_STANDIN_PID", "4242", 1) == 0);
     kino__metrics_set_processes(metrics, list, 1);
     kino__metrics_sample(metrics, now_ns());
     CHECK_STR(gpu_reason(metrics), "not read yet");
     REQUIRE(sample_until(metrics, ""));
     kino__buffer text = {0};
-    kino__metrics_prometheus(metrics, &text);
+    kino__metrics_prometheus(metrics, KINO__METRICS_ALL, &text);
     kino_str whole = kino__buffer_str(&text);
     CHECK(kino__str_contains(whole, KINO__STR("kino_gpu_utilization_ratio{gpu=\"0\",uuid=\"GPU-"
                                               "6f1c0b1e-0000-4000-8000-000000000001\",name=\"Stand-"
@@ -186,7 +186,7 @@ TEST_THREADS(metrics_gpu_values_come_from_a_thread)
 static bool has_sm_active(const kino__metrics *metrics)
 {
     kino__buffer text = {0};
-    kino__metrics_prometheus(metrics, &text);
+    kino__metrics_prometheus(metrics, KINO__METRICS_ALL, &text);
     bool has =
         kino__str_contains(kino__buffer_str(&text), KINO__STR("\nkino_gpu_sm_active_ratio{"));
     kino__buffer_deinit(&text);

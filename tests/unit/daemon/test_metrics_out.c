@@ -100,7 +100,7 @@ TEST(metrics_answers_have_a_sample_and_as_much_history_as_asked)
     for (int64_t i = 0; i < 5; i++)
         sample(metrics, i * i * 100);
     kino__json_begin_object(&json);
-    kino__metrics_json(metrics, 2, &json);
+    kino__metrics_json(metrics, KINO__METRICS_ALL, 2, &json);
     kino__json_end_object(&json);
     REQUIRE_EQ(kino__json_in_parse(kino__buffer_str(&text), NULL, &arena, &root, NULL), KINO_OK);
     const kino__json_in *history = kino__json_in_member(root, "history");
@@ -137,7 +137,7 @@ TEST(metrics_trace_has_the_samples_of_a_window)
     for (size_t back = 0; back < 3; back++)
         metrics->real_times_ns[kino__history_slot(metrics, back)] =
             1700000000000000000 + (int64_t)(2 - back) * 2000000001;
-    kino__metrics_trace(metrics, 1700000000000000000, KINO_NO_TIME, &text);
+    kino__metrics_trace(metrics, KINO__METRICS_ALL, 1700000000000000000, KINO_NO_TIME, &text);
     kino_str whole = kino__buffer_str(&text);
     CHECK(kino__json_is_valid(whole));
     CHECK(kino__str_contains(whole, KINO__STR("\"baseTimeNanoseconds\":1700000000000000000,")));
@@ -149,12 +149,13 @@ TEST(metrics_trace_has_the_samples_of_a_window)
                                               "100}}")));
     CHECK(!kino__str_contains(whole, KINO__STR("\"ts\":0,\"name\":\"cpu"))); /* no rate at first */
     text.size = 0;
-    kino__metrics_trace(metrics, 1700000003000000000, KINO_NO_TIME, &text);
+    kino__metrics_trace(metrics, KINO__METRICS_ALL, 1700000003000000000, KINO_NO_TIME, &text);
     whole = kino__buffer_str(&text);
     CHECK(kino__str_contains(whole, KINO__STR("\"baseTimeNanoseconds\":1700000004000000002,")));
     CHECK(!kino__str_contains(whole, KINO__STR("\"value\":50}")));
     text.size = 0;
-    kino__metrics_trace(metrics, KINO_NO_TIME, 5, &text); /* none: still a trace */
+    kino__metrics_trace(metrics, KINO__METRICS_ALL, KINO_NO_TIME, 5,
+                        &text); /* none: still a trace */
     CHECK(kino__json_is_valid(kino__buffer_str(&text)));
     CHECK(!kino__str_contains(kino__buffer_str(&text), KINO__STR("\"C\"")));
     kino__buffer_deinit(&text);
@@ -270,14 +271,21 @@ typedef struct server {
     kino__metrics_http *http;
 } server;
 
+static kino_status open_http(const server *made, const char *address, kino__metrics_http **out,
+                             kino_error *err)
+{
+    const kino__metrics_http_options options = {.address = address,
+                                                .hosts = "node7, node8.example"};
+    return kino__metrics_http_open(made->loop, made->metrics, &options, out, err);
+}
+
 static server serve(void)
 {
     server made = {0};
     made.metrics = begin(2);
     sample(made.metrics, 77);
     REQUIRE_EQ(kino__loop_new(&made.loop, NULL), KINO_OK);
-    REQUIRE_EQ(kino__metrics_http_open(made.loop, made.metrics, "127.0.0.1:0", &made.http, NULL),
-               KINO_OK);
+    REQUIRE_EQ(open_http(&made, "127.0.0.1:0", &made.http, NULL), KINO_OK);
     return made;
 }
 
@@ -331,7 +339,7 @@ static bool begins(kino_str answer, const char *status)
 TEST(metrics_http_serves_the_page)
 {
     server made = serve();
-    kino_str answer = ask(&made, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    kino_str answer = ask(&made, "GET /metrics HTTP/1.1\r\nHost: localhost:9178\r\n\r\n");
     CHECK(begins(answer, "HTTP/1.1 200 OK\r\n"));
     CHECK(kino__str_contains(
         answer, KINO__STR("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n")));
@@ -418,7 +426,7 @@ TEST(metrics_http_slow_clients_get_all_of_it_and_make_nobody_wait)
     test_write_file(test_tmp("proc/stat"), text.data, text.size);
     kino__metrics_sample(made.metrics, 2 * second_ns);
     text.size = 0;
-    kino__metrics_prometheus(made.metrics, &text); /* what the body must be */
+    kino__metrics_prometheus(made.metrics, KINO__METRICS_ALL, &text); /* what the body must be */
     REQUIRE(text.size > 400000);
     struct sockaddr_in where = {.sin_family = AF_INET,
                                 .sin_port = htons((uint16_t)kino__metrics_http_port(made.http)),
@@ -456,11 +464,10 @@ TEST(metrics_http_addresses)
     static const char *const bad[] = {
         "", "9178", "localhost:9178", "127.0.0.1:", "1.2.3.4:x", "1.2.3.4:65536", "[::1:5", "[]:5"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        CHECK_EQ(kino__metrics_http_open(made.loop, made.metrics, bad[i], &http, &err),
-                 KINO_ARGUMENT);
+        CHECK_EQ(open_http(&made, bad[i], &http, &err), KINO_ARGUMENT);
     char taken[64];
     (void)snprintf(taken, sizeof taken, "127.0.0.1:%u", kino__metrics_http_port(made.http));
-    CHECK_EQ(kino__metrics_http_open(made.loop, made.metrics, taken, &http, &err), KINO_IO);
+    CHECK_EQ(open_http(&made, taken, &http, &err), KINO_IO);
     CHECK(strstr(err.message, "cannot serve metrics at 127.0.0.1:") != NULL);
     end(&made);
 }
@@ -490,4 +497,71 @@ TEST(metrics_are_documented_and_well_named)
         }
     CHECK(count > 100);
     free(page);
+}
+
+/* -- who sees what -- */
+
+TEST(metrics_http_host_must_name_this_machine)
+{
+    static const char *const good[] = {"localhost",     "LOCALHOST:9178", "127.0.0.1:9178",
+                                       "[::1]:9178",    "10.1.2.3:9178",  "node7:9178",
+                                       "Node8.Example", "[fe80::1]:80"};
+    static const char *const bad[] = {"evil.example",
+                                      "evil.example:9178",
+                                      "localhost.evil.example",
+                                      "127.0.0.1.evil.example",
+                                      "node7.evil.example",
+                                      "",
+                                      "a b",
+                                      "node7:x",
+                                      "[::1",
+                                      "node9.example"};
+    server made = serve();
+    char text[256];
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        (void)snprintf(text, sizeof text, "GET /metrics HTTP/1.1\r\nhost: %s \r\n\r\n", good[i]);
+        CHECK(begins(ask(&made, text), "HTTP/1.1 200 OK\r\n"));
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        (void)snprintf(text, sizeof text, "GET /metrics HTTP/1.1\r\nHost: %s\r\n\r\n", bad[i]);
+        CHECK(begins(ask(&made, text), "HTTP/1.1 403 Forbidden\r\n"));
+    }
+    CHECK(begins(ask(&made, "GET /metrics HTTP/1.1\r\nHost: localhost\r\nHost: b\r\n\r\n"),
+                 "HTTP/1.1 400 Bad Request\r\n"));
+    CHECK(begins(ask(&made, "GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"),
+                 "HTTP/1.1 403 Forbidden\r\n"));
+    end(&made);
+}
+
+TEST(metrics_token_is_read_from_a_file_that_is_not_for_everybody)
+{
+    static const char *const bad[] = {"", "short\n", "has a blank in it\n",
+                                      "two-lines\nsecond-line\n"};
+    server made = serve();
+    kino__metrics_http *http;
+    kino_error err;
+    const char *path = test_tmp("token");
+    const kino__metrics_http_options options = {.address = "127.0.0.1:0", .token_file = path};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        test_write_file(path, bad[i], strlen(bad[i]));
+        REQUIRE_EQ(chmod(path, 0600), 0);
+        CHECK_EQ(kino__metrics_http_open(made.loop, made.metrics, &options, &http, &err),
+                 KINO_ARGUMENT);
+    }
+    test_write_file(path, "good-token\n", 11);
+    REQUIRE_EQ(chmod(path, 0644), 0);
+    CHECK_EQ(kino__metrics_http_open(made.loop, made.metrics, &options, &http, &err),
+             KINO_ARGUMENT);
+    CHECK(strstr(err.message, "is readable by all users") != NULL);
+    REQUIRE_EQ(chmod(path, 0640), 0);
+    kino__metrics_http_close(made.http);
+    REQUIRE_EQ(kino__metrics_http_open(made.loop, made.metrics, &options, &made.http, &err),
+               KINO_OK);
+    CHECK(begins(ask(&made, "GET /metrics HTTP/1.1\r\nAuthorization: Bearer bad-token\r\n\r\n"),
+                 "HTTP/1.1 401 Unauthorized\r\n"));
+    /* With the token, any name will do: no page of somebody else's knows it. */
+    CHECK(begins(ask(&made, "GET /metrics HTTP/1.1\r\nHost: prometheus-sees-me-as\r\n"
+                            "authorization: bearer good-token\r\n\r\n"),
+                 "HTTP/1.1 200 OK\r\n"));
+    end(&made);
 }

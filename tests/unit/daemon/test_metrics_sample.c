@@ -59,7 +59,7 @@ static const char *line_of(const kino__metrics *metrics, const char *name)
     static char line[256];
     kino__buffer text = {0};
     line[0] = '\0';
-    kino__metrics_prometheus(metrics, &text);
+    kino__metrics_prometheus(metrics, KINO__METRICS_ALL, &text);
     kino_str rest = kino__buffer_str(&text);
     size_t length = strlen(name);
     while (rest.size > length) {
@@ -245,8 +245,9 @@ TEST(metrics_say_why_something_is_missing)
     CHECK_STR((const char *)metrics->slots[KINO__COLLECTOR_cpu].reason,
               "cannot read /proc/stat: no such file or directory");
     CHECK_STR((const char *)metrics->slots[KINO__COLLECTOR_pressure].reason,
-              "the kernel has no pressure information");
-    CHECK_STR((const char *)metrics->slots[KINO__COLLECTOR_gpu].reason, "left out by the settings");
+              "the kernel does not provide pressure information");
+    CHECK_STR((const char *)metrics->slots[KINO__COLLECTOR_gpu].reason,
+              "disabled by metrics-without");
     CHECK_STR(line_of(metrics, "kino_collector_available{collector=\"cpu\"}"), "0");
     CHECK_STR(line_of(metrics, "kino_collector_available{collector=\"self\"}"), "1");
     CHECK_STR(line_of(metrics, "kino_cpu_online"), "");
@@ -260,7 +261,7 @@ TEST(metrics_refuse_collectors_that_do_not_exist)
     kino_error err;
     settings.without = "gpu,tpu";
     CHECK_EQ(kino__metrics_new(&settings, &metrics, &err), KINO_ARGUMENT);
-    CHECK_STR((const char *)err.message, "there is no collector 'tpu'");
+    CHECK_STR((const char *)err.message, "unknown collector 'tpu'");
     CHECK(metrics == NULL);
 }
 
@@ -289,7 +290,7 @@ TEST(metrics_processes_are_trees_without_those_of_others)
     put_process(201, 200, 0, 50, 80);
     put_process(300, 1, 40, 60, 90); /* nobody's */
     kino__metrics *metrics = begin("gpu,pmu,cgroup");
-    const kino__metrics_process list[] = {{100, 50, 7, 0}, {200, 0, 7, KINO_NO_INT}};
+    const kino__metrics_process list[] = {{100, 50, 7, 0, 0}, {200, 0, 7, KINO_NO_INT, 0}};
     kino__metrics_set_processes(metrics, list, 2);
     kino__metrics_sample(metrics, second_ns);
     kino__metrics_sample(metrics, 2 * second_ns);
@@ -321,7 +322,7 @@ TEST(metrics_processes_are_trees_without_those_of_others)
     kino__metrics_sample(metrics, 11 * second_ns);
     CHECK_STR(json_of(metrics, "process", "pid", "100", "cpu_seconds_per_second"), "1");
     /* Registered anew under the same pid, with another start: another process, so it is gone. */
-    const kino__metrics_process other[] = {{100, 999, 7, 0}};
+    const kino__metrics_process other[] = {{100, 999, 7, 0, 0}};
     kino__metrics_set_processes(metrics, other, 1);
     kino__metrics_sample(metrics, 12 * second_ns);
     CHECK_STR(json_of(metrics, "process", "pid", "100", "processes"), "");
@@ -345,7 +346,7 @@ TEST(metrics_processes_that_end_are_gone_at_once)
     pid_t pid = start_child();
     settings.without = "gpu,pmu,cgroup";
     REQUIRE_EQ(kino__metrics_new(&settings, &metrics, NULL), KINO_OK);
-    const kino__metrics_process list[] = {{pid, 0, KINO_NO_INT, 3}};
+    const kino__metrics_process list[] = {{pid, 0, KINO_NO_INT, 3, 0}};
     char name[32];
     (void)snprintf(name, sizeof name, "%d", (int)pid);
     kino__metrics_set_processes(metrics, list, 1);
@@ -394,7 +395,7 @@ TEST(metrics_cgroups_of_both_versions)
     put("cg1/cpu/old/cpu.stat", "nr_periods 5\nnr_throttled 4\nthrottled_time 2000000\n");
     put("cg1/cpu/old/cpuacct.usage", "3000000000\n");
     kino__metrics *metrics = begin("gpu,pmu");
-    const kino__metrics_process list[] = {{100, 0, 1, 0}, {200, 0, 1, 1}};
+    const kino__metrics_process list[] = {{100, 0, 1, 0, 0}, {200, 0, 1, 1, 0}};
     kino__metrics_set_processes(metrics, list, 2);
     kino__metrics_sample(metrics, second_ns);
     CHECK_STR(line_of(metrics, "kino_cgroup_memory_bytes{cgroup=\"/job\"}"), "4096");
