@@ -23,17 +23,17 @@ typedef struct status_options {
 #define NOT_SET UINT64_MAX
 
 static const kino__option options_table[] = {
-    {"pids", KINO__OPTION_TEXT, "LIST", "only these processes: 4711,4712",
+    {"pids", KINO__OPTION_TEXT, "LIST", "show only these processes: 4711,4712",
      offsetof(status_options, pids), false},
-    {"job", KINO__OPTION_COUNT, "N", "only processes of this Slurm job",
+    {"job", KINO__OPTION_COUNT, "N", "show only the processes of Slurm job N",
      offsetof(status_options, job), false},
     {"name", KINO__OPTION_TEXT, "PATTERN",
-     "only processes whose name or command line fits: 'python*', '*train.py*'",
+     "show only processes whose name or command line matches: 'python*', '*train.py*'",
      offsetof(status_options, name), false},
-    {"request", KINO__OPTION_TEXT, "ID", "the traces of this request, with their states",
+    {"request", KINO__OPTION_TEXT, "ID", "show the traces of request ID and their states",
      offsetof(status_options, request), false},
     {"top", KINO__OPTION_FLAG, NULL,
-     "what the daemon measures: a live view on a terminal (q ends it), else one look",
+     "show the daemon's metrics: live on a terminal (press q to quit), otherwise once",
      offsetof(status_options, top), false},
     KINO__DAEMON_OPTIONS(status_options, daemon),
     {0},
@@ -75,19 +75,19 @@ static void page_deinit(page *p)
 static size_t add_processes(page *p, const kino__json_in *root, const kino__process_filter *filter)
 {
     static const kino_column columns[] = {
-        {"pid", KINO_TYPE_INT, NULL, "process, as the daemon sees it"},
+        {"pid", KINO_TYPE_INT, NULL, "process ID as the daemon sees it"},
         {"user", KINO_TYPE_STRING, NULL, NULL},
-        {"job", KINO_TYPE_INT, NULL, "of Slurm; 0: none"},
-        {"rank", KINO_TYPE_INT, NULL, "from the environment of the process"},
+        {"job", KINO_TYPE_INT, NULL, "Slurm job; 0: none"},
+        {"rank", KINO_TYPE_INT, NULL, "rank, from the environment of the process"},
         {"state", KINO_TYPE_STRING, NULL,
-         "idle, busy (with a trace of its own), or that of a request"},
-        {"last_seen", KINO_TYPE_DURATION, NULL, "since it asked for a request"},
-        {"library", KINO_TYPE_STRING, NULL, "what asks in it"},
+         "idle, busy (recording its own trace), or the state of a request"},
+        {"last_seen", KINO_TYPE_DURATION, NULL, "time since it last asked for a request"},
+        {"library", KINO_TYPE_STRING, NULL, "library that registered it"},
         {"command", KINO_TYPE_STRING, NULL, NULL},
         {"uid", KINO_TYPE_INT, NULL, NULL},
-        {"own_pid", KINO_TYPE_INT, NULL, "its number for itself, in a container"},
-        {"endpoints", KINO_TYPE_INT, NULL, "sockets from which it asks"},
-        {"start_time", KINO_TYPE_INT, NULL, "clock ticks since the machine's start"},
+        {"own_pid", KINO_TYPE_INT, NULL, "process ID inside its container"},
+        {"endpoints", KINO_TYPE_INT, NULL, "sockets from which it polls"},
+        {"start_time", KINO_TYPE_INT, NULL, "start time in clock ticks since boot"},
     };
     enum { COLUMNS = sizeof columns / sizeof *columns, SHOWN = 8, RANK = 3 };
     size_t count = 0;
@@ -133,12 +133,13 @@ static const char *time_text(page *p, int64_t ms)
 static void add_requests(page *p, const kino__json_in *root)
 {
     static const kino_column columns[] = {
-        {"request", KINO_TYPE_INT, NULL, "its number, for --request and kino trigger --cancel"},
-        {"state", KINO_TYPE_STRING, NULL, "of all of it: the least advanced, else the worst end"},
-        {"time", KINO_TYPE_STRING, NULL, "when it was asked for"},
-        {"targets", KINO_TYPE_INT, NULL, "processes that were asked"},
-        {"open", KINO_TYPE_INT, NULL, "of them, those that have not ended"},
-        {"uid", KINO_TYPE_INT, NULL, "who asked"},
+        {"request", KINO_TYPE_INT, NULL, "ID for --request and kino trigger --cancel"},
+        {"state", KINO_TYPE_STRING, NULL,
+         "state of the least advanced process, else the worst result"},
+        {"time", KINO_TYPE_STRING, NULL, "when it was made"},
+        {"targets", KINO_TYPE_INT, NULL, "number of processes asked"},
+        {"open", KINO_TYPE_INT, NULL, "number of processes not yet done"},
+        {"uid", KINO_TYPE_INT, NULL, "user who made it"},
     };
     kino__cells *cells =
         kino__own_tables_add(&p->tables, "requests", "Requests, newest first", columns, 6);
@@ -157,15 +158,15 @@ static void add_daemon(page *p, const kino__client *client, const kino__json_in 
                        const char *kind, const char *state)
 {
     static const kino_column columns[] = {
-        {"daemon", KINO_TYPE_STRING, NULL, "whose it is"},
+        {"daemon", KINO_TYPE_STRING, NULL, "kind of daemon"},
         {"version", KINO_TYPE_STRING, NULL, NULL},
-        {"at", KINO_TYPE_STRING, NULL, "where it answers"},
+        {"at", KINO_TYPE_STRING, NULL, "address"},
         {"pid", KINO_TYPE_INT, NULL, NULL},
         {"uid", KINO_TYPE_INT, NULL, NULL},
         {"uptime", KINO_TYPE_DURATION, NULL, NULL},
-        {"socket_dir", KINO_TYPE_STRING, NULL, "folder for processes in containers"},
-        {"port", KINO_TYPE_INT, NULL, "for dyno; 0: none"},
-        {"metrics_port", KINO_TYPE_INT, NULL, "for Prometheus; 0: none"},
+        {"socket_dir", KINO_TYPE_STRING, NULL, "socket directory for processes in containers"},
+        {"port", KINO_TYPE_INT, NULL, "TCP port for dyno; 0: none"},
+        {"metrics_port", KINO_TYPE_INT, NULL, "TCP port for Prometheus; 0: none"},
         {"state", KINO_TYPE_STRING, NULL, NULL},
     };
     kino__cells *cells = kino__own_tables_add(&p->tables, "daemon", "Daemon", columns, 10);
@@ -238,10 +239,10 @@ static int show_dynolog(const status_options *given, const kino__client *client)
     int code = KINO__EXIT_FAILED;
     if (kino__client_ask(client, "getStatus", &answer, &err) == KINO_OK) {
         add_daemon(&p, client, NULL, "dynolog",
-                   kino__json_in_int(answer.root, "status") == 1 ? "good" : "GPU monitoring fails");
-        kino__buffer_printf(&note,
-                            "a Dynolog daemon (or a Kino one over TCP) does not list processes: "
-                            "'kino trigger' says which ones match");
+                   kino__json_in_int(answer.root, "status") == 1 ? "good"
+                                                                 : "GPU monitoring failed");
+        kino__buffer_printf(&note, "a Dynolog daemon (or a Kino daemon over TCP) does not list "
+                                   "processes; 'kino trigger' shows which ones match");
         add_note(&p, &note);
         code = show(given, &p);
     } else {
@@ -276,8 +277,8 @@ static int show_top(const status_options *given, const kino__client *client)
 {
     if (client->kind == KINO__CLIENT_DYNOLOG)
         return kino__report_usage(&kino__command_status,
-                                  "--top needs Kino's daemon: the one at %s is Dynolog's, or is "
-                                  "asked over TCP",
+                                  "--top requires a Kino daemon on its unix socket; the one at %s "
+                                  "is a Dynolog daemon or was contacted over TCP",
                                   client->place);
     return kino__status_top_run(
         client, kino__terminal_wants_color(given->common.color, isatty(STDOUT_FILENO) == 1));
@@ -289,11 +290,11 @@ static int run_status(void *options, char **arguments, size_t count)
     kino__client client;
     kino__pid_list pids = {0};
     if (count)
-        return kino__report_usage(&kino__command_status, "'%s' is too much: it takes options only",
-                                  arguments[0]);
+        return kino__report_usage(&kino__command_status, "unexpected argument '%s'", arguments[0]);
     int64_t id;
     if (given->request && (!kino__str_to_int(kino__str_from(given->request), &id) || id <= 0))
-        return kino__report_usage(&kino__command_status, "--request: '%s' is no request",
+        return kino__report_usage(&kino__command_status,
+                                  "invalid value '%s' for --request (expected: a request ID)",
                                   given->request);
     int code = KINO__EXIT_USAGE;
     if (kino__pid_list_parse(&kino__command_status, given->pids, &pids))
@@ -320,9 +321,9 @@ static int run_status(void *options, char **arguments, size_t count)
 const kino__command kino__command_status = {
     .name = "status",
     .arguments = "",
-    .summary = "what a daemon knows: processes that can be traced, requests, their traces",
-    .description = "Asks the daemon which processes have registered, and which traces were asked\n"
-                   "for. When none is there, or none fits, it says why.\n",
+    .summary = "show a daemon's processes and requests",
+    .description = "Lists the processes registered with the daemon and the traces requested. If\n"
+                   "there are none, or none match, shows why.\n",
     .options = options_table,
     .groups = KINO__COMMAND_PRINTS,
     .options_size = sizeof(status_options),

@@ -13,6 +13,7 @@
 #include "cli/daemon_options.h"
 #include "cli/interrupt.h"
 #include "cli/trigger_finish.h"
+#include "cli/trigger_sidecar.h"
 #include "cli/write_out.h"
 #include "client/client_request.h"
 
@@ -30,56 +31,62 @@ typedef struct trigger_options {
 
 #define FIELD(name) offsetof(trigger_options, name)
 static const kino__option options_table[] = {
-    {"pids", KINO__OPTION_TEXT, "LIST", "these processes, and those that they started: 4711,4712",
+    {"pids", KINO__OPTION_TEXT, "LIST", "trace these processes and their children: 4711,4712",
      FIELD(pids), false},
-    {"job", KINO__OPTION_COUNT, "N", "the processes of this Slurm job", FIELD(job), false},
+    {"job", KINO__OPTION_COUNT, "N", "trace the processes of Slurm job N", FIELD(job), false},
     {"name", KINO__OPTION_TEXT, "PATTERN",
-     "processes whose name or command line fits: 'python*', '*train.py*'", FIELD(name), false},
-    {"all", KINO__OPTION_FLAG, NULL, "all registered processes of this user (root: of all users)",
-     FIELD(all), false},
-    {"process-limit", KINO__OPTION_COUNT, "N", "at most so many of them (default: no limit)",
+     "trace processes whose name or command line matches: 'python*', '*train.py*'", FIELD(name),
+     false},
+    {"all", KINO__OPTION_FLAG, NULL,
+     "trace all your registered processes (as root: those of all users)", FIELD(all), false},
+    {"process-limit", KINO__OPTION_COUNT, "N", "trace at most N processes (default: no limit)",
      FIELD(process_limit), false},
-    {"duration", KINO__OPTION_TEXT, "TIME", "length of the trace: 500ms, 2s (default: 500ms)",
+    {"duration", KINO__OPTION_TEXT, "TIME", "record for TIME: 500ms, 2s (default: 500ms)",
      FIELD(duration), false},
-    {"iterations", KINO__OPTION_COUNT, "N", "so many training steps instead of a time",
+    {"iterations", KINO__OPTION_COUNT, "N", "record N training steps instead of a duration",
      FIELD(iterations), false},
     {"round-up", KINO__OPTION_COUNT, "N",
-     "with --iterations: begin at a step that is a multiple of N, the same in all ranks",
+     "with --iterations: start at a step that is a multiple of N, the same on all ranks",
      FIELD(round_up), false},
     {"start-at", KINO__OPTION_TEXT, "TIME",
-     "begin at this time: +30s, 07:30:00, 2026-11-16T07:30:00Z, @1700000000 (default: soon)",
+     "start at TIME: +30s, 07:30:00, 2026-11-16T07:30:00Z, @1700000000 (default: as soon as "
+     "possible)",
      FIELD(start_at), false},
     {"warmup", KINO__OPTION_TEXT, "TIME",
-     "run the profiler so long before, without keeping anything (default: 5s)", FIELD(warmup),
-     false},
+     "run the profiler for TIME before recording, without keeping events (default: 5s)",
+     FIELD(warmup), false},
     {"activities", KINO__OPTION_TEXT, "LIST",
-     "only these, by their names in a trace: cpu_op,kernel,cuda_runtime", FIELD(activities), false},
-    {"gpu-only", KINO__OPTION_FLAG, NULL, "only what happens on devices, and the calls for it",
+     "record only these activities, named as in a trace: cpu_op,kernel,cuda_runtime",
+     FIELD(activities), false},
+    {"gpu-only", KINO__OPTION_FLAG, NULL, "record only device work and the calls that launch it",
      FIELD(gpu_only), false},
-    {"record-shapes", KINO__OPTION_FLAG, NULL, "with the shapes of operators' inputs",
+    {"record-shapes", KINO__OPTION_FLAG, NULL, "record the shapes of operator inputs",
      FIELD(record_shapes), false},
-    {"with-stacks", KINO__OPTION_FLAG, NULL, "with Python's stacks", FIELD(with_stacks), false},
-    {"profile-memory", KINO__OPTION_FLAG, NULL, "with allocations", FIELD(profile_memory), false},
-    {"with-flops", KINO__OPTION_FLAG, NULL, "with the number of operations", FIELD(with_flops),
-     false},
-    {"with-modules", KINO__OPTION_FLAG, NULL, "with modules", FIELD(with_modules), false},
+    {"with-stacks", KINO__OPTION_FLAG, NULL, "record Python stacks", FIELD(with_stacks), false},
+    {"profile-memory", KINO__OPTION_FLAG, NULL,
+     "record allocations (not supported on demand by PyTorch 2.13; see kino-trigger(1))",
+     FIELD(profile_memory), false},
+    {"with-flops", KINO__OPTION_FLAG, NULL, "record the number of floating-point operations",
+     FIELD(with_flops), false},
+    {"with-modules", KINO__OPTION_FLAG, NULL, "record modules", FIELD(with_modules), false},
     {"output", KINO__OPTION_TEXT, "PATH",
-     "file or folder for the traces; the process number is put into the name (default: in its "
-     "KINETO_ONDEMAND_TRACE_DIR, or /tmp)",
+     "write the traces to this file or directory, adding the process ID to the name (default: the "
+     "process's KINETO_ONDEMAND_TRACE_DIR, or /tmp)",
      FIELD(output), false},
     {"to", KINO__OPTION_TEXT, "FORMAT",
-     "convert the traces when they are written, as kino convert does: kino, json.gz, sqlite",
+     "convert the traces to FORMAT once written: kino, json.gz, sqlite; see 'kino convert --help'",
      FIELD(to), false},
     {"with-metrics", KINO__OPTION_FLAG, NULL,
-     "add what the daemon measured meanwhile (CPU, memory, GPU, ...) as counter tracks",
+     "add the daemon's metrics for that time (CPU, memory, GPU, ...) as counter tracks",
      FIELD(with_metrics), false},
     {"no-wait", KINO__OPTION_FLAG, NULL, "do not wait for the traces", FIELD(no_wait), false},
-    {"timeout", KINO__OPTION_TEXT, "TIME", "give up after this time (default: 10m)", FIELD(timeout),
+    {"timeout", KINO__OPTION_TEXT, "TIME", "give up after TIME (default: 10m)", FIELD(timeout),
      false},
-    {"cancel", KINO__OPTION_TEXT, "ID", "end a request that has not begun", FIELD(cancel), false},
+    {"cancel", KINO__OPTION_TEXT, "ID", "cancel request ID if it has not started", FIELD(cancel),
+     false},
     KINO__DAEMON_OPTIONS(trigger_options, daemon),
-    {"format", KINO__OPTION_CHOICE, "table|json|csv|md", "how results are written (default: table)",
-     FIELD(common.format), false},
+    {"format", KINO__OPTION_CHOICE, "table|json|csv|md",
+     "print results in this format (default: table)", FIELD(common.format), false},
     {0},
 };
 #undef FIELD
@@ -118,8 +125,9 @@ static bool take_time(const char *option, const char *text, int64_t *out)
 {
     if (!text || kino__parse_duration(text, out))
         return true;
-    (void)kino__report_usage(&kino__command_trigger, "--%s: '%s' is no time: say 500ms, 2s or 1m",
-                             option, text);
+    (void)kino__report_usage(
+        &kino__command_trigger,
+        "invalid value '%s' for --%s (expected: a time such as 500ms, 2s or 1m)", text, option);
     return false;
 }
 
@@ -130,14 +138,15 @@ static bool take_times(const trigger_options *given, kino__on_demand_options *o)
         !take_time("timeout", given->timeout, &o->timeout_ms))
         return false;
     if (o->duration_ms == 0) {
-        (void)kino__report_usage(&kino__command_trigger, "--duration: a trace of 0 s has nothing");
+        (void)kino__report_usage(&kino__command_trigger,
+                                 "invalid value for --duration (expected: more than 0)");
         return false;
     }
     if (given->start_at &&
         !kino__parse_start(given->start_at, kino__clock_ms(CLOCK_REALTIME), &o->start_ms)) {
         (void)kino__report_usage(&kino__command_trigger,
-                                 "--start-at: '%s' is no time: say +30s, 07:30:00, "
-                                 "2026-11-16T07:30:00Z or @1700000000",
+                                 "invalid value '%s' for --start-at (expected: a time such as "
+                                 "+30s, 07:30:00, 2026-11-16T07:30:00Z or @1700000000)",
                                  given->start_at);
         return false;
     }
@@ -156,7 +165,7 @@ static bool take_output(const char *path, char out[PATH_MAX], const char **absol
     *absolute = out;
     if (size > 0 && size < PATH_MAX)
         return true;
-    (void)kino__report_usage(&kino__command_trigger, "--output is too long");
+    (void)kino__report_usage(&kino__command_trigger, "invalid value for --output: path too long");
     return false;
 }
 
@@ -164,21 +173,23 @@ static const char *contradiction(const trigger_options *g)
 {
     int who = (g->pids != NULL) + (g->job != NOT_SET) + (g->name != NULL) + g->all;
     if (who == 0)
-        return "which processes? --pids, --job, --name or --all ('kino status' lists them)";
+        return "no processes selected: use --pids, --job, --name or --all ('kino status' lists the "
+               "processes)";
     if (who > 1 && g->all)
-        return "--all leaves nothing for --pids, --job and --name to choose";
+        return "--all cannot be combined with --pids, --job or --name";
     if (g->duration && g->iterations != NOT_SET)
-        return "--duration and --iterations exclude each other";
+        return "--duration and --iterations cannot be combined";
     if (g->iterations == 0)
-        return "--iterations: a trace of 0 steps has nothing";
+        return "invalid value for --iterations (expected: at least 1)";
     if (g->round_up != NOT_SET && g->iterations == NOT_SET)
-        return "--round-up is for --iterations";
+        return "--round-up requires --iterations";
     if (g->start_at && g->iterations != NOT_SET)
-        return "--start-at is for --duration: --iterations begins at a step (--round-up)";
+        return "--start-at cannot be combined with --iterations: use --round-up to choose the "
+               "first step";
     if (g->gpu_only && g->activities)
-        return "--gpu-only and --activities exclude each other";
+        return "--gpu-only and --activities cannot be combined";
     if (g->no_wait && (g->to || g->with_metrics))
-        return "--no-wait leaves nobody to do --to and --with-metrics";
+        return "--no-wait cannot be combined with --to or --with-metrics";
     return NULL;
 }
 
@@ -198,9 +209,9 @@ static int make_request(const trigger_options *given, request *r)
     char name[64];
     (void)snprintf(name, sizeof name, "x.%s", given->to ? given->to : "json");
     if (kino_writer_check(name, NULL, &err) != KINO_OK)
-        return kino__report_usage(&kino__command_trigger,
-                                  "--to: '%s' is no format ('kino convert --help' lists them)",
-                                  given->to);
+        return kino__report_usage(
+            &kino__command_trigger,
+            "invalid value '%s' for --to (see 'kino convert --help' for the formats)", given->to);
     if (!has_list) {
         (void)kino__fail_nomem(&err);
         return kino__report_error(&err, KINO__EXIT_FAILED);
@@ -264,7 +275,7 @@ static kino_status wait_for_end(const trigger_options *given, const kino__client
         pause = pause < MOST_LOOK_MS ? pause + LOOK_MS / 4 : MOST_LOOK_MS;
         st = kino__on_demand_look(client, t, err);
         absent = st == KINO_NOT_FOUND ? absent + 1 : 0;
-        if (absent && absent < ABSENT_LOOKS) /* it may be started anew */
+        if (absent && absent < ABSENT_LOOKS) /* it may be restarting */
             st = KINO_OK;
     }
     kino__progress_bar_end(&bar);
@@ -292,17 +303,29 @@ static void tell(const trigger_options *given, const kino__on_demand *t)
 {
     size_t written = kino__on_demand_count(t, "written");
     if (t->denied > 0)
-        kino__report_note("%lld more belong%s to other users", (long long)t->denied,
-                          t->denied == 1 ? "s" : "");
+        kino__report_note("%lld more process%s belong%s to other users", (long long)t->denied,
+                          t->denied == 1 ? "" : "es", t->denied == 1 ? "s" : "");
     if (t->matched != KINO_NO_INT && t->matched > (int64_t)t->targets.count + t->busy)
-        kino__report_note("%lld processes matched, %zu were asked (--process-limit)",
+        kino__report_note("%lld processes matched, %zu traced (--process-limit)",
                           (long long)t->matched, t->targets.count);
     if (t->busy)
-        kino__report_note("%lld process%s already had a request, and %s not asked",
-                          (long long)t->busy, t->busy == 1 ? "" : "es",
-                          t->busy == 1 ? "was" : "were");
+        kino__report_note("%lld process%s skipped: already part of another request",
+                          (long long)t->busy, t->busy == 1 ? "" : "es");
     if (!given->no_wait && !given->cancel && written < t->targets.count)
         kino__report_note("%zu of %zu traces written", written, t->targets.count);
+}
+
+/* PyTorch keeps a profile on demand for all threads at once, but its allocators look for one of
+ * their own thread only: c10::memoryProfilingEnabled(). */
+static void tell_memory(size_t missing)
+{
+    if (missing == 0)
+        return;
+    kino__report_note("no memory events in %zu trace%s: PyTorch does not report allocations to a "
+                      "profiler that was started on demand",
+                      missing, missing == 1 ? "" : "s");
+    kino__report_note("hint: record them in the program, with "
+                      "torch.profiler.profile(profile_memory=True)");
 }
 
 /* After Ctrl+C: what has not begun is not wanted any more. */
@@ -310,22 +333,23 @@ static void give_up(const kino__client *client, const kino__on_demand *t)
 {
     kino_error err;
     if (client->kind == KINO__CLIENT_DYNOLOG)
-        kino__report_note("the request goes on: Dynolog cannot cancel one");
+        kino__report_note("the request continues: Dynolog cannot cancel requests");
     else if (kino__on_demand_cancel(client, t->request, &err) != KINO_OK)
-        kino__report_note("the request goes on: %s", err.message);
+        kino__report_note("the request continues: %s", err.message);
     else
-        kino__report_note("request %s is cancelled; traces that have begun are still written",
+        kino__report_note("request %s canceled; traces already started are still written",
                           t->request);
 }
 
-static int follow(const trigger_options *given, const kino__client *client, kino__on_demand *t)
+static int follow(const trigger_options *given, const kino__client *client, const request *r,
+                  kino__on_demand *t)
 {
     kino_error err;
     kino__error_clear(&err);
     bool can_wait = client->kind == KINO__CLIENT_KINO || client->is_local;
     if (!can_wait && !given->no_wait)
-        kino__report_note("the processes are on another machine, and Dynolog tells nothing about "
-                          "them: these files are to be expected there");
+        kino__report_note("the processes are on another machine and Dynolog does not report on "
+                          "them: expect these files there");
     kino_status st = KINO_OK;
     if (!given->no_wait && can_wait)
         st = wait_for_end(given, client, t, &err);
@@ -335,19 +359,22 @@ static int follow(const trigger_options *given, const kino__client *client, kino
     }
     if (st != KINO_OK) {
         (void)kino__report_error(&err, KINO__EXIT_FAILED);
-        kino__report_note("the daemon went away: what it had asked for may still be written");
+        kino__report_note(
+            "lost the connection to the daemon: traces already requested may still be written");
         (void)show(given, t);
         return KINO__EXIT_FAILED;
     }
-    if (!given->no_wait)
-        kino__finish_look_for_empty(t);
-    const kino__finish finish = {given->to, given->with_metrics};
+    size_t missing = given->no_wait ? 0 : kino__finish_look(t, given->profile_memory);
+    const kino__finish finish = {given->to, given->with_metrics, r->options.output,
+                                 number(given->iterations)};
     size_t failed = given->no_wait ? 0 : kino__finish_traces(&finish, client, t, &given->common);
+    if (!given->no_wait)
+        kino__trigger_write_sidecars(t, finish.output, finish.iterations);
     int code = show(given, t);
     tell(given, t);
+    tell_memory(missing);
     if (given->no_wait && t->request[0] && !given->common.quiet)
-        kino__report_note("request %s: 'kino status --request %s' tells more", t->request,
-                          t->request);
+        kino__report_note("request %s: see 'kino status --request %s'", t->request, t->request);
     bool is_done =
         given->no_wait || !can_wait || kino__on_demand_count(t, "written") == t->targets.count;
     return code == KINO__EXIT_OK && (!is_done || failed) ? KINO__EXIT_FAILED : code;
@@ -358,9 +385,10 @@ static const char *why_nothing(const kino__on_demand *t)
     if (t->reason)
         return t->reason;
     if (t->busy)
-        return "all processes that match have a request already ('kino status' shows it)";
-    return t->matched != KINO_NO_INT && t->matched > 0 ? "--process-limit leaves no process"
-                                                       : "no process matches";
+        return "all matching processes already have a request (see 'kino status')";
+    return t->matched != KINO_NO_INT && t->matched > 0
+               ? "--process-limit excludes all matching processes"
+               : "no process matches";
 }
 
 static int trigger(const trigger_options *given, const kino__client *client, const request *r)
@@ -369,16 +397,17 @@ static int trigger(const trigger_options *given, const kino__client *client, con
     kino_error err;
     int code;
     if (given->with_metrics && client->kind == KINO__CLIENT_DYNOLOG)
-        return kino__report_usage(&kino__command_trigger,
-                                  "--with-metrics needs Kino's daemon: the one at %s is Dynolog's",
-                                  client->place);
+        return kino__report_usage(
+            &kino__command_trigger,
+            "--with-metrics requires a Kino daemon; the one at %s is a Dynolog daemon",
+            client->place);
     if (kino__on_demand_send(client, &r->options, &t, &err) != KINO_OK) {
         code = kino__report_error(&err, KINO__EXIT_FAILED);
     } else if (t.targets.count == 0) {
         kino__report_note("nothing to trace: %s", why_nothing(&t));
         code = KINO__EXIT_FAILED;
     } else {
-        code = follow(given, client, &t);
+        code = follow(given, client, r, &t);
     }
     kino__on_demand_deinit(&t);
     return code;
@@ -402,12 +431,13 @@ static int run_trigger(void *options, char **arguments, size_t count)
     kino__client client;
     request r = {0};
     if (count)
-        return kino__report_usage(&kino__command_trigger,
-                                  "'%s' is too much: processes are named with --pids or --name",
-                                  arguments[0]);
+        return kino__report_usage(
+            &kino__command_trigger,
+            "unexpected argument '%s' (select processes with --pids or --name)", arguments[0]);
     int64_t id;
     if (given->cancel && (!kino__str_to_int(kino__str_from(given->cancel), &id) || id <= 0))
-        return kino__report_usage(&kino__command_trigger, "--cancel: '%s' is no request",
+        return kino__report_usage(&kino__command_trigger,
+                                  "invalid value '%s' for --cancel (expected: a request ID)",
                                   given->cancel);
     int code = given->cancel ? KINO__EXIT_OK : make_request(given, &r);
     if (code == KINO__EXIT_OK)
@@ -421,14 +451,14 @@ static int run_trigger(void *options, char **arguments, size_t count)
 const kino__command kino__command_trigger = {
     .name = "trigger",
     .arguments = "",
-    .summary = "ask a daemon for traces of running processes, wait, print the real files",
-    .description =
-        "Asks processes that run to record a trace, through 'kino daemon' (or Dynolog's\n"
-        "daemon), waits until the files are there, and prints their paths with rank and\n"
-        "size. Programs of PyTorch take part when they are started with\n"
-        "KINETO_USE_DAEMON=1, programs with libkino by KINO_USE_DAEMON=1; they ask for\n"
-        "requests every 5 seconds. 'kino status' lists them.\n",
+    .summary = "record traces of running processes",
+    .description = "Asks running processes to record a trace, through 'kino daemon' (or Dynolog's\n"
+                   "daemon), waits for the files, and prints their paths with rank and size.\n"
+                   "PyTorch programs take part if started with KINETO_USE_DAEMON=1, programs with\n"
+                   "libkino if started with KINO_USE_DAEMON=1; they poll for requests every 5\n"
+                   "seconds. 'kino status' lists them.\n",
     .options = options_table,
+    .limits_memory = true,
     .options_size = sizeof(trigger_options),
     .init = init,
     .run = run_trigger,

@@ -157,7 +157,8 @@ static int run_live(const kino__client *client, bool color)
 int kino__status_top_run(const kino__client *client, bool color)
 {
     if (client->kind != KINO__CLIENT_KINO) {
-        kino__report_note("--top needs Kino's daemon: the one at %s is Dynolog's", client->place);
+        kino__report_note("--top requires a Kino daemon; the one at %s is a Dynolog daemon",
+                          client->place);
         return KINO__EXIT_FAILED;
     }
     bool is_live = isatty(STDOUT_FILENO) == 1 && isatty(STDIN_FILENO) == 1;

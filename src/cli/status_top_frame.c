@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/printable.h"
 #include "cli/status_top.h"
 
 typedef struct frame {
@@ -69,17 +70,20 @@ static void print(frame *f, const char *format, ...)
 }
 
 /* Texts come from processes and devices: what would move the cursor is shown as '?'. */
-static void print_text(frame *f, kino_str text, unsigned width)
+static void print_text(frame *f, kino_str given, unsigned width)
 {
+    enum { LONGEST = 512 };
+    char text[LONGEST];
+    size_t size = kino__copy_printable(given, text, sizeof text);
     unsigned columns = 0;
-    for (size_t i = 0; i < text.size; i++) {
-        unsigned char c = (unsigned char)text.data[i];
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)text[i];
         bool goes_on = (c & 0xc0) == 0x80;
         if (!goes_on && width > 0 && columns == width)
             return;
         columns += !goes_on;
         char shown = (char)c;
-        if (c < 0x20 || c == 0x7f || (c >= 0x80 && f->view->is_plain))
+        if (c >= 0x80 && f->view->is_plain)
             shown = '?';
         if (!goes_on || !f->view->is_plain)
             kino__buffer_add(&f->line, (kino_str){&shown, 1});
@@ -464,7 +468,7 @@ static void show_processes(frame *f)
     }
     end_line(f);
     if (!all.items) {
-        heading(f, "No process is registered.");
+        heading(f, "No processes are registered.");
         return;
     }
     qsort(all.items, all.count, sizeof *all.items, compare_processes);
@@ -523,7 +527,7 @@ void kino__top_frame(const kino__top_view *view, const kino__json_in *metrics,
                .sparks = sparks_for(view->width),
                .out = out};
     if (!f.sample || f.sample->kind != KINO__JSON_IN_OBJECT) {
-        heading(&f, "The daemon has not measured anything yet.");
+        heading(&f, "The daemon has no samples yet.");
     } else {
         show_head(&f);
         show_cpu(&f);
@@ -537,6 +541,6 @@ void kino__top_frame(const kino__top_view *view, const kino__json_in *metrics,
         show_missing(&f);
     }
     if (f.hidden > 0)
-        kino__buffer_printf(out, "... %zu lines more\n", f.hidden);
+        kino__buffer_printf(out, "... %zu more lines\n", f.hidden);
     kino__buffer_deinit(&f.line);
 }

@@ -15,11 +15,13 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json_out.h"
+#include "daemon/access.h"
 #include "daemon/settings.h"
 
 enum {
-    ANSWER_MOST = 256 << 20, /* the history of a day as a trace */
-    FIRST_READ = 1 << 16,    /* memory is taken as it comes, not as a length promises */
+    ANSWER_MOST = 64 << 20, /* more than all that the daemon remembers, as a trace */
+    VALUES_MOST = 1 << 20,  /* in it: 65,536 processes with all that is said of each */
+    FIRST_READ = 1 << 16,   /* memory is taken as it comes, not as a length promises */
 };
 
 /* -- waiting -- */
@@ -99,7 +101,7 @@ static int connect_tcp(const char *host, const char *port, int64_t end_ms, kino_
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *found = NULL;
     int failed = getaddrinfo(host, port, &hints, &found);
     if (failed) {
-        (void)kino__fail(err, KINO_NOT_FOUND, "cannot find the host '%s': %s", host,
+        (void)kino__fail(err, KINO_NOT_FOUND, "cannot resolve host '%s': %s", host,
                          gai_strerror(failed));
         return -ENOENT;
     }
@@ -116,12 +118,14 @@ static int connect_tcp(const char *host, const char *port, int64_t end_ms, kino_
 
 /* A socket in a folder that others can write to may be somebody else's: only root's and our own
  * daemon is believed. */
-static bool is_trusted(int fd)
+static bool is_trusted(uid_t uid)
 {
-    struct ucred peer;
-    socklen_t size = sizeof peer;
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-           (peer.uid == 0 || peer.uid == geteuid());
+    return uid == 0 || uid == geteuid();
+}
+
+uid_t kino__client_limit(const kino__client *client)
+{
+    return is_trusted(client->uid) ? (uid_t)-1 : client->uid;
 }
 
 static int connect_client(const kino__client *client, int64_t end_ms, kino_error *err)
@@ -144,7 +148,7 @@ static kino_status send_all(int fd, const char *data, size_t size, int64_t end_m
         if (sent < 0 && errno != EAGAIN && errno != EINTR)
             return kino__fail_errno(err, errno, "cannot write to the daemon at %s", place);
         if (sent < 0 && errno == EAGAIN && !wait_ready(fd, POLLOUT, end_ms))
-            return kino__fail(err, KINO_IO, "the daemon at %s takes no request", place);
+            return kino__fail(err, KINO_IO, "the daemon at %s does not accept requests", place);
         if (sent > 0) {
             data += sent;
             size -= (size_t)sent;
@@ -190,11 +194,12 @@ static kino_status read_frame(int fd, kino__buffer *body, int64_t end_ms, const 
     body->size = 0;
     if (length <= 0 || length > ANSWER_MOST)
         return kino__fail(err, KINO_FORMAT,
-                          "what listens at %s is no daemon: an answer of %" PRId32 " bytes", place,
-                          length);
+                          "%s is not a Kino or Dynolog daemon: invalid answer of %" PRId32 " bytes",
+                          place, length);
     KINO_TRY(read_until(fd, body, (size_t)length, end_ms, place, is_end, err));
     if (*is_end)
-        return kino__fail(err, KINO_IO, "the answer of the daemon at %s ends too early", place);
+        return kino__fail(err, KINO_IO, "unexpected end of the answer from the daemon at %s",
+                          place);
     return KINO_OK;
 }
 
@@ -230,24 +235,28 @@ static kino_status check_status(const kino__json_in *root, kino_error *err)
     if (!kino__json_in_get_text(root, "status", &status))
         return KINO_OK;
     if (kino__str_is(status, "error"))
-        return kino__fail(err, KINO_ARGUMENT, "%.*s",
-                          KINO__STR_ARG(kino__json_in_get_text(root, "error", &text)
-                                            ? text
-                                            : KINO__STR("the daemon refuses, and says not why")));
+        return kino__fail(
+            err, KINO_ARGUMENT, "%.*s",
+            KINO__STR_ARG(
+                kino__json_in_get_text(root, "error", &text)
+                    ? text
+                    : KINO__STR("the daemon refused the request without giving a reason")));
     if (kino__str_starts_with(status, KINO__STR("failed")))
-        return kino__fail(err, KINO_ARGUMENT, "the daemon says: %.*s", KINO__STR_ARG(status));
+        return kino__fail(err, KINO_ARGUMENT, "the daemon refused the request: %.*s",
+                          KINO__STR_ARG(status));
     return KINO_OK;
 }
 
 static kino_status parse_answer(const kino__client *client, kino_str body, kino__client_answer *out,
                                 kino_error *err)
 {
-    const kino__json_in_limits limits = {.size = ANSWER_MOST, .depth = 32};
+    const kino__json_in_limits limits = {.size = ANSWER_MOST, .depth = 32, .values = VALUES_MOST};
     kino__arena_init(&out->arena, NULL);
     kino_status st = kino__json_in_parse(body, &limits, &out->arena, &out->root, err);
     if (st == KINO_FORMAT || (st == KINO_OK && out->root->kind != KINO__JSON_IN_OBJECT))
-        st = kino__fail(err, KINO_FORMAT, "what listens at %s is no daemon: its answer is not JSON",
-                        client->place);
+        st =
+            kino__fail(err, KINO_FORMAT,
+                       "%s is not a Kino or Dynolog daemon: its answer is not JSON", client->place);
     if (st == KINO_OK)
         st = check_status(out->root, err);
     if (st != KINO_OK)
@@ -264,7 +273,8 @@ kino_status kino__client_call(const kino__client *client, kino_str request,
     bool is_end = false;
     kino_status st = exchange(client, request, &body, &is_end, err);
     if (st == KINO_OK && is_end)
-        st = kino__fail(err, KINO_ARGUMENT, "the daemon at %s rejected the request without a word",
+        st = kino__fail(err, KINO_ARGUMENT,
+                        "the daemon at %s rejected the request without giving a reason",
                         client->place);
     if (st == KINO_OK)
         st = parse_answer(client, kino__buffer_str(&body), out, err);
@@ -302,19 +312,19 @@ static kino_status try_socket(kino__client *client, const char *path, bool is_na
 {
     int fd = connect_unix(path, kino__clock_ms(CLOCK_MONOTONIC) + client->timeout_ms);
     if (fd == -EACCES)
-        return kino__fail(err, KINO_ARGUMENT, "this user may not use the daemon's socket '%s'",
+        return kino__fail(err, KINO_ARGUMENT, "no permission to use the daemon's socket '%s'",
                           path);
     if (fd < 0) {
         (void)kino__fail_errno(err, -fd, "cannot connect to '%s'", path);
         return KINO_NOT_FOUND;
     }
-    bool is_good = is_named || is_trusted(fd);
+    client->uid = kino__access_unix_peer(fd);
     close(fd);
+    bool is_good = is_named || is_trusted(client->uid);
     if (!is_good)
-        return kino__fail(err, KINO_ARGUMENT,
-                          "the socket '%s' belongs to another user: name it with --socket if you "
-                          "trust it",
-                          path);
+        return kino__fail(
+            err, KINO_ARGUMENT,
+            "socket '%s' belongs to another user; specify it with --socket if you trust it", path);
     (void)snprintf(client->socket, sizeof client->socket, "%s", path);
     (void)snprintf(client->place, sizeof client->place, "%s", path);
     client->kind = KINO__CLIENT_KINO;
@@ -335,6 +345,7 @@ static kino_status try_port(kino__client *client, kino_error *err)
     client->socket[0] = 0;
     client->is_local = is_this_machine(client->host);
     client->kind = KINO__CLIENT_DYNOLOG;
+    client->uid = KINO__NOBODY;
     kino__client_answer answer;
     KINO_TRY(kino__client_ask(client, "getVersion", &answer, err));
     kino_str version = {"", 0};
@@ -352,8 +363,8 @@ static kino_status nobody(const kino__client *client, kino_error *err)
         if (path[0])
             kino__buffer_printf(&places, "%s, ", path);
     (void)kino__fail(err, KINO_NOT_FOUND,
-                     "no daemon runs here (looked at %.*sport %s). Start one with 'kino daemon', "
-                     "and programs with KINETO_USE_DAEMON=1",
+                     "no daemon found (tried %.*sport %s). Start one with 'kino daemon', then "
+                     "start programs with KINETO_USE_DAEMON=1",
                      KINO__STR_ARG(kino__buffer_str(&places)), client->port);
     kino__buffer_deinit(&places);
     return KINO_NOT_FOUND;
@@ -370,9 +381,10 @@ kino_status kino__client_open(kino__client *out, const kino__client_where *where
     if (where->socket) {
         kino_status st = try_socket(out, where->socket, true, err);
         if (st == KINO_NOT_FOUND)
-            (void)kino__fail(err, KINO_NOT_FOUND,
-                             "no daemon answers at '%s'. Start one with 'kino daemon --socket %s'",
-                             where->socket, where->socket);
+            (void)kino__fail(
+                err, KINO_NOT_FOUND,
+                "no daemon is running at '%s'. Start one with 'kino daemon --socket %s'",
+                where->socket, where->socket);
         return st;
     }
     char path[108];

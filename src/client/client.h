@@ -14,6 +14,8 @@
 #ifndef KINO__CLIENT_CLIENT_H
 #define KINO__CLIENT_CLIENT_H
 
+#include <sys/types.h>
+
 #include <kino/base.h>
 
 #include "base/json_in.h"
@@ -40,6 +42,7 @@ typedef struct kino__client {
     const char *host; /* borrowed from `where` */
     char port[12];    /* any unsigned number */
     bool is_local;    /* its files are this machine's */
+    uid_t uid;        /* whose daemon it is, by the kernel; (uid_t)-1: not known (TCP) */
     int timeout_ms;
 } kino__client;
 
@@ -59,6 +62,10 @@ typedef struct kino__client_answer {
 KINO_NODISCARD kino_status kino__client_call(const kino__client *client, kino_str request,
                                              kino__client_answer *out, kino_error *err);
 void kino__client_answer_deinit(kino__client_answer *answer);
+
+/* Whose processes this daemon may speak for: (uid_t)-1 for those of root and of our own, which know
+ * from the kernel; the user of any other. */
+uid_t kino__client_limit(const kino__client *client);
 
 /* A call without arguments: {"fn": name}. */
 KINO_NODISCARD kino_status kino__client_ask(const kino__client *client, const char *function,

@@ -31,12 +31,12 @@ static kino_status check_value(const char *what, const char *value, kino_error *
 {
     for (const char *c = value; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f || *c == '=' || *c == '#')
-            return kino__fail(err, KINO_ARGUMENT,
-                              "%s '%s' has a character that cannot be sent: "
-                              "'=', '#' or a control character",
-                              what, value);
+            return kino__fail(
+                err, KINO_ARGUMENT,
+                "%s '%s' contains a character that cannot be sent: '=', '#' or a control character",
+                what, value);
     if (strstr(value, ".."))
-        return kino__fail(err, KINO_ARGUMENT, "%s '%s' has '..' in it, which libkineto refuses",
+        return kino__fail(err, KINO_ARGUMENT, "%s '%s' contains '..', which libkineto rejects",
                           what, value);
     return KINO_OK;
 }
@@ -112,16 +112,16 @@ static kino_status check_who(const kino__client *client, const kino__on_demand_o
 {
     if (o->name)
         return kino__fail(err, KINO_ARGUMENT,
-                          "the daemon at %s is Dynolog's, which cannot choose processes by name: "
-                          "use --pids, --job or --all",
+                          "the daemon at %s is a Dynolog daemon, which cannot select processes by "
+                          "name: use --pids, --job or --all",
                           client->place);
     if (o->job != KINO_NO_INT && !fits_int32(o->job))
         return kino__fail(err, KINO_ARGUMENT,
-                          "Dynolog cuts job numbers to 31 bits: it would not find job %" PRId64,
+                          "Dynolog truncates job IDs to 31 bits and would not find job %" PRId64,
                           o->job);
     for (size_t i = 0; i < o->pid_count; i++)
         if (!fits_int32(o->pids[i]))
-            return kino__fail(err, KINO_ARGUMENT, "%" PRId64 " is no process number", o->pids[i]);
+            return kino__fail(err, KINO_ARGUMENT, "invalid process ID %" PRId64, o->pids[i]);
     return KINO_OK;
 }
 
@@ -153,7 +153,23 @@ static void write_request(kino__buffer *out, kino_str text, const kino__on_deman
 
 static bool file_of(const char *path, struct stat *info)
 {
-    return path && stat(path, info) == 0 && S_ISREG(info->st_mode);
+    return path && lstat(path, info) == 0 && S_ISREG(info->st_mode);
+}
+
+/* Whose file it will be, by the kernel: Dynolog does not say. */
+static kino__collect_from owner_of(int64_t pid)
+{
+    kino__process_identity id;
+    kino__collect_from from = {.pid = pid > 0 && pid <= INT32_MAX ? (int32_t)pid : 0,
+                               .only_uid = (uid_t)-1};
+    from.has_owner = from.pid && kino__process_identify(from.pid, &id);
+    if (from.has_owner) {
+        from.uid = id.uid;
+        from.gid = id.gid;
+        from.start_time = id.start_time;
+        from.file_space = id.file_space;
+    }
+    return from;
 }
 
 static kino_status add_target(kino__on_demand *t, const char *output, int64_t pid, bool is_local,
@@ -170,9 +186,13 @@ static kino_status add_target(kino__on_demand *t, const char *output, int64_t pi
     struct stat before;
     *slot = (kino__on_demand_target){.pid = pid,
                                      .rank = KINO_NO_INT,
+                                     .own_pid = KINO_NO_INT,
+                                     .world_size = KINO_NO_INT,
+                                     .local_rank = KINO_NO_INT,
                                      .bytes = KINO_NO_INT,
                                      .state = "queued",
-                                     .path = kept.data};
+                                     .path = kept.data,
+                                     .from = is_local ? owner_of(pid) : (kino__collect_from){0}};
     if (is_local && file_of(slot->path, &before))
         slot->inode_before = before.st_ino;
     return KINO_OK;
@@ -183,7 +203,7 @@ static kino_status take_answer(const kino__client *client, const kino__on_demand
 {
     const kino__json_in *matched = kino__json_in_member(root, "processesMatched");
     if (!matched || matched->kind != KINO__JSON_IN_ARRAY)
-        return kino__fail(err, KINO_FORMAT, "the daemon at %s does not say what it did",
+        return kino__fail(err, KINO_FORMAT, "the daemon at %s did not report a result",
                           client->place);
     t->matched = (int64_t)matched->count;
     t->denied = 0;
@@ -194,13 +214,12 @@ static kino_status take_answer(const kino__client *client, const kino__on_demand
             KINO_TRY(add_target(t, o->output, one->integer, client->is_local, err));
     if (!t->matched)
         t->reason = o->job == KINO_NO_INT && !o->pid_count
-                        ? "Dynolog knows no process outside of a Slurm job: name the job with "
-                          "--job, and start programs with KINETO_USE_DAEMON=1"
-                        : "Dynolog knows no such process: were they started with "
-                          "KINETO_USE_DAEMON=1?";
+                        ? "Dynolog has no process outside a Slurm job: specify the job with --job, "
+                          "and start programs with KINETO_USE_DAEMON=1"
+                        : "Dynolog has no such process: was it started with KINETO_USE_DAEMON=1?";
     else if (!t->targets.count)
-        t->reason = t->busy ? "all of them have a request that they have not fetched yet"
-                            : "the process limit leaves none";
+        t->reason = t->busy ? "all of them have a pending request"
+                            : "--process-limit excludes all matching processes";
     return KINO_OK;
 }
 
@@ -268,8 +287,8 @@ static void look_at_target(kino__on_demand_target *t, bool is_late)
         end_target(t, "gone", "the process ended before the trace was written");
     } else if (is_late) {
         end_target(t, "timed-out",
-                   "no file came; libkineto may have written to "
-                   "/tmp/libkineto_activities_PID.json instead, or refused");
+                   "no file appeared; libkineto may have written to "
+                   "/tmp/libkineto_activities_PID.json instead, or refused the request");
     }
 }
 
@@ -278,8 +297,8 @@ kino_status kino__dynolog_look(const kino__client *client, kino__on_demand *trig
 {
     if (!client->is_local)
         return kino__fail(err, KINO_ARGUMENT,
-                          "the daemon at %s is Dynolog's and on another machine: nothing can be "
-                          "seen of its traces from here",
+                          "the daemon at %s is a Dynolog daemon on another machine: its traces "
+                          "cannot be seen from here",
                           client->place);
     bool is_late = kino__clock_ms(CLOCK_MONOTONIC) > trigger->give_up_ms;
     for (size_t i = 0; i < trigger->targets.count; i++)

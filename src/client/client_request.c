@@ -97,8 +97,31 @@ static bool is_end(const char *state)
     return true;
 }
 
+/* A number that fits, or -1. */
+static int64_t id_of(const kino__json_in *object, const char *key)
+{
+    int64_t id = kino__json_in_int(object, key);
+    return id >= 0 && id < (int64_t)UINT32_MAX ? id : -1;
+}
+
+/* Whose file it is, by the daemon: it is there when the process is not any more. */
+static kino__collect_from owner_of(const kino__client *client, const kino__json_in *target)
+{
+    int64_t pid = kino__json_in_int(target, "pid"), uid = id_of(target, "uid"),
+            gid = id_of(target, "gid"), start = kino__json_in_int(target, "start_time"),
+            space = kino__json_in_int(target, "file_space");
+    return (kino__collect_from){.pid = pid > 0 && pid <= INT32_MAX ? (int32_t)pid : 0,
+                                .has_owner = uid >= 0 && gid >= 0,
+                                .uid = (uid_t)uid,
+                                .gid = (gid_t)gid,
+                                .start_time = start > 0 ? (uint64_t)start : 0,
+                                .file_space = space > 0 ? (uint64_t)space : 0,
+                                .only_uid = kino__client_limit(client)};
+}
+
 /* Takes the answer: texts stay where they are. */
-static kino_status take_answer(kino__on_demand *t, kino__client_answer *answer, kino_error *err)
+static kino_status take_answer(const kino__client *client, kino__on_demand *t,
+                               kino__client_answer *answer, kino_error *err)
 {
     kino__arena_deinit(&t->arena);
     t->arena = answer->arena;
@@ -117,10 +140,16 @@ static kino_status take_answer(kino__on_demand *t, kino__client_answer *answer, 
         const char *state = kino__json_in_string(one, "state");
         *slot = (kino__on_demand_target){.pid = kino__json_in_int(one, "pid"),
                                          .rank = kino__json_in_int(one, "rank"),
+                                         .own_pid = kino__json_in_int(one, "own_pid"),
+                                         .world_size = kino__json_in_int(one, "world_size"),
+                                         .local_rank = kino__json_in_int(one, "local_rank"),
+                                         .role = kino__json_in_string(one, "role"),
+                                         .job = kino__json_in_string(one, "job_name"),
                                          .bytes = kino__json_in_int(one, "bytes"),
                                          .state = state ? state : "queued",
                                          .path = kino__json_in_string(one, "path"),
-                                         .message = kino__json_in_string(one, "message")};
+                                         .message = kino__json_in_string(one, "message"),
+                                         .from = owner_of(client, one)};
         slot->has_ended = is_end(slot->state);
     }
     return KINO_OK;
@@ -148,7 +177,7 @@ kino_status kino__on_demand_send(const kino__client *client, const kino__on_dema
     kino__buffer_deinit(&request);
     KINO_TRY(st);
     out->busy = (int64_t)array_count(answer.root, "busy");
-    return take_answer(out, &answer, err);
+    return take_answer(client, out, &answer, err);
 }
 
 /* {"fn": FUNCTION, "request": NUMBER} */
@@ -171,7 +200,7 @@ kino_status kino__on_demand_look(const kino__client *client, kino__on_demand *tr
     kino__client_answer answer;
     int64_t matched = trigger->matched, denied = trigger->denied;
     KINO_TRY(call_request(client, "getRequest", trigger->request, &answer, err));
-    kino_status st = take_answer(trigger, &answer, err);
+    kino_status st = take_answer(client, trigger, &answer, err);
     trigger->matched = matched;
     trigger->denied = denied;
     return st;
@@ -184,7 +213,7 @@ kino_status kino__on_demand_find(const kino__client *client, const char *request
     kino__arena_init(&out->arena, NULL);
     if (client->kind == KINO__CLIENT_DYNOLOG)
         return kino__fail(err, KINO_ARGUMENT,
-                          "the daemon at %s is Dynolog's, which does not number its requests",
+                          "the daemon at %s is a Dynolog daemon, which has no request IDs",
                           client->place);
     (void)snprintf(out->request, sizeof out->request, "%s", request);
     return kino__on_demand_look(client, out, err);
@@ -194,7 +223,7 @@ kino_status kino__on_demand_cancel(const kino__client *client, const char *reque
 {
     if (client->kind == KINO__CLIENT_DYNOLOG)
         return kino__fail(err, KINO_ARGUMENT,
-                          "the daemon at %s is Dynolog's, which cannot cancel a request",
+                          "the daemon at %s is a Dynolog daemon, which cannot cancel requests",
                           client->place);
     kino__client_answer answer;
     KINO_TRY(call_request(client, "cancel", request, &answer, err));

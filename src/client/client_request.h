@@ -8,6 +8,7 @@
 #define KINO__CLIENT_REQUEST_H
 
 #include "client/client.h"
+#include "client/collect.h"
 
 typedef struct kino__on_demand_options {
     /* who: those that fit everything that is given */
@@ -40,10 +41,15 @@ typedef struct kino__on_demand_options {
 
 typedef struct kino__on_demand_target {
     int64_t pid, rank, bytes; /* KINO_NO_INT: not known */
-    const char *state;        /* "queued", ..., see daemon/requests.h */
-    const char *path;         /* NULL: not known */
-    const char *message;      /* or NULL */
+    /* what a daemon of ours knows besides; KINO_NO_INT, NULL: not known */
+    int64_t own_pid, world_size, local_rank;
+    const char *role, *job;
+    bool has_about;      /* its file says so itself */
+    const char *state;   /* "queued", ..., see daemon/requests.h */
+    const char *path;    /* NULL: not known */
+    const char *message; /* or NULL */
     bool has_ended;
+    kino__collect_from from; /* whose file it is */
     /* Dynolog: what was there before */
     uint64_t inode_before, size_seen;
 } kino__on_demand_target;

@@ -82,34 +82,38 @@ static void explain_process(int64_t pid, kino__buffer *out)
     char path[64], folder[256] = "", value[16];
     (void)snprintf(path, sizeof path, "/proc/%" PRId64, pid);
     if (access(path, F_OK) != 0) {
-        kino__buffer_printf(out, "there is no process %" PRId64, pid);
+        kino__buffer_printf(out, "no such process: %" PRId64, pid);
         return;
     }
     int kineto = variable_of(pid, "KINETO_USE_DAEMON", value, sizeof value);
     int kino = variable_of(pid, "KINO_USE_DAEMON", value, sizeof value);
     int moved = variable_of(pid, "KINETO_IPC_SOCKET_DIR", folder, sizeof folder);
     if (kineto < 0)
-        kino__buffer_printf(out, "process %" PRId64 " runs, but has not asked this daemon", pid);
-    else if (kineto == 0 && kino <= 0)
-        kino__buffer_printf(out,
-                            "process %" PRId64
-                            " runs, but was started without KINETO_USE_DAEMON=1 (or "
-                            "KINO_USE_DAEMON=1)",
+        kino__buffer_printf(out, "process %" PRId64 " is running but has not contacted this daemon",
                             pid);
+    else if (kineto == 0 && kino <= 0)
+        kino__buffer_printf(
+            out,
+            "process %" PRId64
+            " is running but was started without KINETO_USE_DAEMON=1 (or KINO_USE_DAEMON=1)",
+            pid);
     else if (moved > 0)
         kino__buffer_printf(out,
-                            "process %" PRId64 " looks for a daemon in KINETO_IPC_SOCKET_DIR=%s: "
-                            "this one needs 'kino daemon --socket-dir %s'",
+                            "process %" PRId64
+                            " looks for a daemon in KINETO_IPC_SOCKET_DIR=%s: start the daemon "
+                            "with 'kino daemon --socket-dir %s'",
                             pid, folder, folder);
     else if (!is_same_network(pid))
         kino__buffer_printf(out,
-                            "process %" PRId64 " is in a container with a network of its own: it "
-                            "needs KINETO_IPC_SOCKET_DIR, and 'kino daemon --socket-dir'",
+                            "process %" PRId64
+                            " is in a container with its own network: set KINETO_IPC_SOCKET_DIR "
+                            "for it and use 'kino daemon --socket-dir'",
                             pid);
     else
         kino__buffer_printf(out,
-                            "process %" PRId64 " was started to ask a daemon, but has not asked "
-                            "this one yet: PyTorch does when torch is imported, then every 5 s",
+                            "process %" PRId64
+                            " is set up to use a daemon but has not contacted this one yet: "
+                            "PyTorch does so when torch is imported, then every 5 s",
                             pid);
 }
 
@@ -153,19 +157,18 @@ void kino__explain_nothing(const kino__json_in *answer, const kino__process_filt
         }
     } else if (!first) {
         kino__buffer_printf(out,
-                            "no process%s has registered: programs of PyTorch do when they "
-                            "are started with KINETO_USE_DAEMON=1, programs with libkino with "
-                            "KINO_USE_DAEMON=1",
+                            "no process%s has registered: start PyTorch programs with "
+                            "KINETO_USE_DAEMON=1, programs with libkino with KINO_USE_DAEMON=1",
                             others ? " of this user" : "");
     } else if (f->job != KINO_NO_INT) {
-        kino__buffer_printf(out, "none of job %" PRId64 ": registered are those of ", f->job);
+        kino__buffer_printf(out, "no process of job %" PRId64 "; registered jobs: ", f->job);
         list_distinct(first, "job", out);
-        kino__buffer_printf(out, " (0: outside of Slurm)");
+        kino__buffer_printf(out, " (0: outside Slurm)");
     } else {
-        kino__buffer_printf(out, "no name or command fits '%s': registered are ",
+        kino__buffer_printf(out, "no name or command line matches '%s'; registered processes: ",
                             f->name ? f->name : "*");
         list_distinct(first, "command", out);
     }
     if (others)
-        kino__buffer_printf(out, "; %" PRId64 " of other users", others);
+        kino__buffer_printf(out, "; %" PRId64 " more of other users", others);
 }

@@ -22,14 +22,6 @@ COUNT = 8
 PATIENCE = 150  # seconds for eight imports of torch on a busy machine
 
 
-def torch_python():
-    installed = common.ROOT / "build/torch/bin/python"
-    python = os.environ.get("TORCH_PYTHON", str(installed) if installed.exists() else sys.executable)
-    found = subprocess.run([python, "-c", "import importlib.metadata as m; print(m.version('torch'))"], capture_output=True,
-                           text=True, check=False)
-    return (python, found.stdout.strip()) if found.returncode == 0 else (None, None)
-
-
 class Scene:
     """A daemon of our own, and processes that it knows."""
 
@@ -119,9 +111,9 @@ def check_status(report, scene):
     note = json.loads(nothing.stdout)["input"]["notes"][0]
     report.check("why a process is not there", nothing.returncode == 1 and "started without KINETO_USE_DAEMON" in note, note)
     nothing = scene.run("status", "--job", 4711, "--format", "json")
-    report.check("why a job is not there", "registered are those of 0" in json.loads(nothing.stdout)["input"]["notes"][0], nothing.stdout[-300:])
+    report.check("why a job is not there", "registered jobs: 0" in json.loads(nothing.stdout)["input"]["notes"][0], nothing.stdout[-300:])
     nothing = scene.run("status", "--name", "*nothing like it*")
-    report.check("why a name is not there", "no name or command fits" in nothing.stdout.decode(), nothing.stdout[-300:])
+    report.check("why a name is not there", "no name or command line matches" in nothing.stdout.decode(), nothing.stdout[-300:])
 
 
 def check_duration(report, scene):
@@ -187,7 +179,7 @@ def check_death(report, scene):
     request = table(late)[0]["request"]
     report.equal("asked, not waited for", (late.returncode, table(late)[0]["state"]), (0, "queued"))
     busy = scene.run("trigger", "--pids", third.pid, "--duration", "500ms")
-    report.check("a second request for the same process", busy.returncode == 1 and b"request already" in busy.stderr, busy.stderr[-300:])
+    report.check("a second request for the same process", busy.returncode == 1 and b"already have a request" in busy.stderr, busy.stderr[-300:])
     ended = table(scene.run("trigger", "--cancel", request, "--format", "json"))
     report.check("cancelled", ended[0]["state"] in ("cancelled", "delivered"), str(ended))
     out, err = waiting.communicate(timeout=60)
@@ -210,7 +202,7 @@ def check_no_daemon(report, folder):
 def main():
     report = common.Report()
     common.program()
-    python, version = torch_python()
+    python, version = common.torch_python()
     print(f"PyTorch {version}" if python else "NOT TESTED: no PyTorch; the processes are stand-ins that speak its protocol")
     # The path of a client's socket must fit into 108 bytes.
     folder = pathlib.Path(tempfile.mkdtemp(prefix="kino-", dir="/tmp"))

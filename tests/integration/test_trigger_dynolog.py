@@ -139,11 +139,25 @@ def check_waiting(report, daemon, folder, pids, doomed):
     report.check("in its time", 0.9 < time.monotonic() - started < 10)
     daemon.busy = {pids[0]}
     done = trigger(daemon, "--pids", pids[0])
-    report.check("a busy one", done.returncode == 1 and b"have not fetched" in done.stderr, done.stderr)
+    report.check("a busy one", done.returncode == 1 and b"have a pending request" in done.stderr, done.stderr)
     daemon.busy = set()
     write_later(folder / f"e_{pids[0]}.json", 0.3, "{\"traceEvents\":[]}")
     done = trigger(daemon, "--pids", pids[0], "--output", folder / "e.json")
     report.check("an empty trace is told", done.returncode == 0 and "empty" in rows_of(done)[0]["message"], done.stdout[-300:])
+
+
+def check_memory(report, daemon, folder, pids):
+    """Allocations that were asked for and are missing are not passed over in silence."""
+    operator = "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1}"
+    memory = "{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"cpu_instant_event\",\"name\":\"[memory]\",\"pid\":1,\"tid\":1,\"ts\":1,\"args\":{\"Bytes\":8}}"
+    other = operator.replace("aten::mm", "work")
+    cases = [("none in PyTorch's", operator, ["--profile-memory"], True), ("some", f"{operator},{memory}", ["--profile-memory"], False),
+             ("not asked for", operator, [], False), ("not PyTorch's", other, ["--profile-memory"], False)]
+    for number, (name, events, options, is_told) in enumerate(cases):
+        write_later(folder / f"m{number}_{pids[0]}.json", 0.2, f"{{\"traceEvents\":[{events}]}}")
+        done = trigger(daemon, "--pids", pids[0], "--output", folder / f"m{number}.json", *options)
+        said = b"no memory events in 1 trace: PyTorch" in done.stderr and b"profile_memory=True" in done.stderr
+        report.equal(f"allocations, {name}: told", (done.returncode, said, done.stderr == b""), (0, is_told, not is_told))
 
 
 def check_status(report, daemon):
@@ -153,7 +167,7 @@ def check_status(report, daemon):
     done = trigger(daemon, "--cancel", 3)
     report.check("it cannot cancel", done.returncode == 1 and b"cannot cancel" in done.stderr, done.stderr)
     done = trigger(daemon, "--all", "--with-metrics")
-    report.check("it does not measure for us", done.returncode == 2 and b"Kino's daemon" in done.stderr, done.stderr)
+    report.check("it does not measure for us", done.returncode == 2 and b"requires a Kino daemon" in done.stderr, done.stderr)
 
 
 def check_odd_answers(report, daemon):
@@ -179,6 +193,7 @@ def main():
             folder = pathlib.Path(name)
             check_text(report, daemon, folder, pids)
             check_waiting(report, daemon, folder, pids, programs[2])
+            check_memory(report, daemon, folder, pids)
             check_status(report, daemon)
             check_odd_answers(report, daemon)
         report.equal("it always waits for the answer", daemon.hangups, 0)

@@ -123,7 +123,7 @@ TEST(status_top_fits_into_the_terminal)
     for (size_t i = 0; i < frame.size; i++)
         lines += frame.data[i] == '\n';
     CHECK_EQ(lines, 4);
-    CHECK_STR(line_at(frame, 3), "... 12 lines more");
+    CHECK_STR(line_at(frame, 3), "... 12 more lines");
     kino__buffer_deinit(&s.out);
 }
 
@@ -133,10 +133,10 @@ TEST(status_top_of_a_daemon_that_has_nothing_yet)
     kino__top_view view = {0};
     kino__arena_init(&s.arena, NULL);
     kino__top_frame(&view, parse(&s, "{\"sample\":null}"), NULL, &s.out);
-    CHECK_STR(kino__buffer_str(&s.out), "The daemon has not measured anything yet.\n");
+    CHECK_STR(kino__buffer_str(&s.out), "The daemon has no samples yet.\n");
     s.out.size = 0;
     kino__top_frame(&view, parse(&s, "{\"sample\":{}}"), NULL, &s.out);
-    CHECK(kino__str_contains(kino__buffer_str(&s.out), KINO__STR("No process is registered.")));
+    CHECK(kino__str_contains(kino__buffer_str(&s.out), KINO__STR("No processes are registered.")));
     kino__arena_deinit(&s.arena);
     kino__buffer_deinit(&s.out);
 }

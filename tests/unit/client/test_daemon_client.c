@@ -111,18 +111,19 @@ TEST(nothing_is_explained)
     kino__buffer why = {0};
     const kino__process_filter job = {.job = 5};
     CHECK_EQ(fitting(answer_text, &job, &why), 0);
-    CHECK_STR(why.data, "none of job 5: registered are those of 0, 17 (0: outside of Slurm); 2 of "
-                        "other users");
+    CHECK_STR(
+        why.data,
+        "no process of job 5; registered jobs: 0, 17 (0: outside Slurm); 2 more of other users");
     why.size = 0;
     const kino__process_filter name = {.job = KINO_NO_INT, .name = "x*"};
     CHECK_EQ(fitting(answer_text, &name, &why), 0);
-    CHECK_STR(why.data, "no name or command fits 'x*': registered are '/usr/bin/python3 train.py "
-                        "--x', 'trainer'; 2 of other users");
+    CHECK_STR(why.data, "no name or command line matches 'x*'; registered processes: "
+                        "'/usr/bin/python3 train.py --x', 'trainer'; 2 more of other users");
     why.size = 0;
     const int64_t nobody = 999999999;
     const kino__process_filter pid = {.pids = &nobody, .pid_count = 1, .job = KINO_NO_INT};
     CHECK_EQ(fitting("{\"processes\":[]}", &pid, &why), 0);
-    CHECK_STR(why.data, "there is no process 999999999");
+    CHECK_STR(why.data, "no such process: 999999999");
     kino__buffer_deinit(&why);
 }
 
