@@ -16,7 +16,7 @@ static void require(bool held)
 }
 
 /* A name or a path is a part of the target. */
-static void check_part(const kino__request *request, kino_str part)
+static void check_part(const kino__http_request *request, kino_str part)
 {
     const char *end = request->target + strlen(request->target);
     require(part.size == 0 || (part.data >= request->target && part.data + part.size <= end));
@@ -31,7 +31,7 @@ static void check_refusal(const kino__answer *answer)
     require(!memchr(answer->plain->data, 0, answer->plain->size));
 }
 
-static void check_order(const kino__request *request)
+static void check_order(const kino__http_request *request)
 {
     const char *wait = kino__params_text(&request->params, "wait");
     require(request->deadline_ms > request->wait_until_ms);
@@ -40,7 +40,7 @@ static void check_order(const kino__request *request)
             request->route->answer == kino__route_schema);
 }
 
-static void ask(kino__request *request)
+static void ask(kino__http_request *request)
 {
     request->path = (kino_str){request->target, strcspn(request->target, "?")};
     if (!kino__route_find(request))
@@ -57,7 +57,7 @@ static void ask(kino__request *request)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     kino__server server = {0};
-    kino__request request = {.server = &server, .socket = -1, .answer = {.fd = -1}};
+    kino__http_request request = {.server = &server, .socket = -1, .answer = {.fd = -1}};
     const uint8_t *line_end = size ? memchr(data, '\n', size) : NULL;
     size_t length = line_end ? (size_t)(line_end - data) : size;
     request.target = malloc(length + 1);

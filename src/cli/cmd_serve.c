@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -11,32 +12,33 @@
 #include "cli/interrupt.h"
 #include "server/server.h"
 
+enum { GRACE_SECONDS = 5 };
+
 typedef struct serve_options {
     kino__common_options common;
     const char *host, *token;
     unsigned port, jobs;
-    uint64_t memory;
     bool open;
 } serve_options;
 
 static const kino__option options_table[] = {
     {"host", KINO__OPTION_TEXT, "ADDRESS",
-     "address to listen on (default: 127.0.0.1, which this machine alone reaches); any other needs "
-     "a token",
+     "listen on ADDRESS; anything but this machine's loopback requires a token (default: "
+     "127.0.0.1)",
      offsetof(serve_options, host), false},
-    {"port", KINO__OPTION_UINT, "N", "port to listen on, 0 for any that is free (default: 6007)",
+    {"port", KINO__OPTION_UINT, "N", "listen on port N; 0 for any free port (default: 6007)",
      offsetof(serve_options, port), false},
-    {"open", KINO__OPTION_FLAG, NULL, "open the page in the browser", offsetof(serve_options, open),
+    {"open", KINO__OPTION_FLAG, NULL, "open the page in a browser", offsetof(serve_options, open),
      false},
     {"token", KINO__OPTION_TEXT, "TOKEN",
-     "ask for this token: 8 to 128 letters, digits, - . _ ~ (default: none on 127.0.0.1, else one "
-     "is made and shown)",
+     "require this token: 8 to 128 letters, digits, - . _ ~ (default: none on 127.0.0.1, otherwise "
+     "one is generated and shown)",
      offsetof(serve_options, token), false},
     {"memory", KINO__OPTION_SIZE, "SIZE",
-     "memory for loaded runs, such as 8GB; beyond it the least recently used one goes (default: "
-     "half of the machine's)",
-     offsetof(serve_options, memory), false},
-    {"jobs", KINO__OPTION_UINT, "N", "threads for one piece of work (default: all processors)",
+     "use at most SIZE of memory for loaded runs, such as 8GB; beyond that, the least recently "
+     "used run is unloaded (default: half of the machine's memory)",
+     offsetof(serve_options, common.budget), false},
+    {"jobs", KINO__OPTION_UINT, "N", "use N threads per task (default: one per processor)",
      offsetof(serve_options, jobs), false},
     {0},
 };
@@ -67,10 +69,31 @@ static void open_page(const char *url, const sigset_t *mask)
     (void)posix_spawn_file_actions_init(&quiet);
     (void)posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
     (void)posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    struct rlimit ours, any; /* our limit of memory is not the browser's */
+    (void)getrlimit(RLIMIT_DATA, &ours);
+    any = (struct rlimit){ours.rlim_max, ours.rlim_max};
+    (void)setrlimit(RLIMIT_DATA, &any);
     if (posix_spawnp(&child, "xdg-open", &quiet, &fresh, arguments, environ) != 0)
-        kino__report_note("cannot open the browser: xdg-open is missing");
+        kino__report_note("cannot open a browser: xdg-open not found");
+    (void)setrlimit(RLIMIT_DATA, &ours);
     (void)posix_spawn_file_actions_destroy(&quiet);
     (void)posix_spawnattr_destroy(&fresh);
+}
+
+static void end_now(int number)
+{
+    (void)number;
+    _exit(KINO__EXIT_OK); /* all that is lost are answers that nobody waits for */
+}
+
+/* Whatever still runs is told to stop; what does not listen cannot keep the program. */
+static void end(kino__server *server, const sigset_t *before)
+{
+    (void)signal(SIGALRM, end_now);
+    (void)alarm(GRACE_SECONDS);
+    (void)pthread_sigmask(SIG_SETMASK, before, NULL); /* a second signal ends it at once */
+    kino__server_stop(server);
+    (void)alarm(0);
 }
 
 /* Returns when a signal asks for the end. Signals are blocked but while we sleep, so none is lost
@@ -80,6 +103,7 @@ static void wait_for_end(const sigset_t *before)
     sigset_t open = *before;
     (void)sigdelset(&open, SIGINT);
     (void)sigdelset(&open, SIGTERM);
+    (void)sigdelset(&open, SIGHUP);
     while (!kino__interrupt_was_asked())
         (void)sigsuspend(&open); /* NOLINT(concurrency-mt-unsafe): the mask is this thread's */
 }
@@ -91,7 +115,7 @@ static int serve(const serve_options *given, char **paths, size_t count)
                                     .host = given->host,
                                     .port = given->port,
                                     .token = given->token,
-                                    .memory = given->memory,
+                                    .memory = given->common.budget,
                                     .jobs = given->jobs};
     kino__server *server;
     kino_error err;
@@ -101,18 +125,18 @@ static int serve(const serve_options *given, char **paths, size_t count)
     (void)sigemptyset(&ends);
     (void)sigaddset(&ends, SIGINT);
     (void)sigaddset(&ends, SIGTERM);
+    (void)sigaddset(&ends, SIGHUP);
     (void)pthread_sigmask(SIG_BLOCK, &ends, &before);
     if (kino__server_start(&options, &server, &err) != KINO_OK)
         return kino__report_error(&err, KINO__EXIT_FAILED);
     if (kino__server_run_count(server) == 0 && !given->common.quiet)
-        kino__report_note("no traces yet: they are shown as soon as they appear");
-    (void)printf("Kino is at %s (Ctrl+C ends it)\n", kino__server_url(server));
+        kino__report_note("no traces found yet; new ones are shown as they appear");
+    (void)printf("Kino is running at %s (press Ctrl+C to stop)\n", kino__server_url(server));
     (void)fflush(stdout);
     if (given->open)
         open_page(kino__server_url(server), &before);
     wait_for_end(&before);
-    kino__server_stop(server);
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    end(server, &before);
     return KINO__EXIT_OK;
 }
 
@@ -120,30 +144,32 @@ static int run_serve(void *options, char **arguments, size_t count)
 {
     const serve_options *given = options;
     if (count == 0)
-        return kino__report_usage(&kino__command_serve, "which trace or folder?");
+        return kino__report_usage(&kino__command_serve, "missing argument: TRACE or DIR");
     for (size_t i = 0; i < count; i++)
         if (strcmp(arguments[i], "-") == 0)
             return kino__report_usage(&kino__command_serve,
-                                      "standard input cannot be served: name a file or a folder");
+                                      "cannot serve standard input: specify a file or a directory");
     if (given->port > 65535)
-        return kino__report_usage(&kino__command_serve, "--port is at most 65535");
+        return kino__report_usage(&kino__command_serve,
+                                  "invalid value for --port (expected: at most 65535)");
     if (given->token && !kino__server_token_is_good(given->token))
         return kino__report_usage(
             &kino__command_serve,
-            "--token: 8 to 128 letters, digits, '-', '.', '_' and '~' are needed");
+            "invalid value for --token (expected: 8 to 128 letters, digits, '-', '.', '_' or '~')");
     return serve(given, arguments, count);
 }
 
 const kino__command kino__command_serve = {
     .name = "serve",
     .arguments = "TRACE|DIR...",
-    .summary = "the web UI: timeline, views and SQL in the browser",
+    .summary = "explore traces in the browser",
     .description =
-        "Shows traces and runs in the browser: a timeline, the views of a profiler, every\n"
-        "analysis, comparison of runs, SQL. A folder is looked at again and again: runs\n"
-        "that appear later are shown too. Runs are loaded when somebody looks at them.\n"
-        "It listens on this machine only, unless --host says otherwise.\n",
+        "Shows traces and runs in the browser: a timeline, profiler views, all analyses,\n"
+        "run comparison and SQL. Directories are watched: runs that appear later are\n"
+        "shown too. Runs are loaded when first viewed. The server is reachable from this\n"
+        "machine only, unless --host is given.\n",
     .options = options_table,
+    .limits_memory = true,
     .options_size = sizeof(serve_options),
     .init = init,
     .run = run_serve,

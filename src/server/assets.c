@@ -8,14 +8,16 @@
 
 /* What / says when the program was built without the UI. */
 static const char no_ui[] =
-    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Kino</title></head>\n"
-    "<body>\n<h1>Kino</h1>\n"
-    "<p>This <code>kino</code> was built without its web UI, because npm or its packages could not "
-    "be had at that time. To get it, install Node.js 20.19 or newer with npm, and build again "
+    "<!doctype html>\n"
+    "<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Kino</title></head>\n"
+    "<body>\n"
+    "<h1>Kino</h1>\n"
+    "<p>This <code>kino</code> was built without its web UI because npm or its packages were not "
+    "available. To get the UI, install Node.js 20.19 or newer with npm and rebuild "
     "(<code>make</code>) with access to the package registry.</p>\n"
-    "<p>Everything else works: <a href=\"api/v1/runs\">the runs</a>, "
-    "<a href=\"api/v1/analyses\">the analyses</a>, and all other routes "
-    "(docs/formats/http.md).</p>\n</body></html>\n";
+    "<p>Everything else works: <a href=\"api/v1/runs\">the runs</a>, <a "
+    "href=\"api/v1/analyses\">the analyses</a>, and all other routes (docs/formats/http.md).</p>\n"
+    "</body></html>\n";
 
 bool kino__assets_are_there(void)
 {
@@ -32,7 +34,7 @@ static const kino__asset *find_asset(kino_str path)
     return NULL;
 }
 
-static void send_asset(kino__request *request, const kino__asset *asset)
+static void send_asset(kino__http_request *request, const kino__asset *asset)
 {
     kino__answer *answer = &request->answer;
     kino_str packed = {(const char *)asset->gzip, (size_t)(asset->gzip_end - asset->gzip)};
@@ -56,7 +58,7 @@ static void send_asset(kino__request *request, const kino__asset *asset)
         asset->is_named_by_hash ? "public, max-age=31536000, immutable" : "no-cache";
 }
 
-bool kino__asset_answer(kino__request *request)
+bool kino__asset_answer(kino__http_request *request)
 {
     const kino__asset *asset = find_asset(request->path);
     if (asset) {

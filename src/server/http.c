@@ -46,7 +46,7 @@ static void free_body(void *body)
 }
 
 /* The response of an answer, with its body; the answer's references are used up. */
-static struct MHD_Response *make_response(kino__request *request, bool *is_gzip)
+static struct MHD_Response *make_response(kino__http_request *request, bool *is_gzip)
 {
     kino__answer *answer = &request->answer;
     *is_gzip = answer->gzip && request->accepts_gzip;
@@ -73,7 +73,8 @@ static void add_header(struct MHD_Response *response, const char *name, const ch
     (void)MHD_add_response_header(response, name, value);
 }
 
-static void add_headers(struct MHD_Response *response, const kino__request *request, bool is_gzip)
+static void add_headers(struct MHD_Response *response, const kino__http_request *request,
+                        bool is_gzip)
 {
     const kino__answer *answer = &request->answer;
     char text[160];
@@ -116,7 +117,7 @@ static void add_headers(struct MHD_Response *response, const kino__request *requ
         add_header(response, "Retry-After", "1");
 }
 
-static enum MHD_Result send_answer(kino__request *request, struct MHD_Connection *connection)
+static enum MHD_Result send_answer(kino__http_request *request, struct MHD_Connection *connection)
 {
     bool is_gzip;
     kino__answer *answer = &request->answer;
@@ -147,7 +148,7 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 
 /* "/?token=TOKEN" as the page of the UI asks once: the token goes into a cookie and out of the
  * address. */
-static bool is_token_page(const kino__request *request)
+static bool is_token_page(const kino__http_request *request)
 {
     static const char start[] = "/?token=";
     return strncmp(request->target, start, sizeof start - 1) == 0 &&
@@ -156,7 +157,7 @@ static bool is_token_page(const kino__request *request)
 }
 
 /* Is the token in a header or a cookie? */
-static bool has_token(const kino__request *request, struct MHD_Connection *connection)
+static bool has_token(const kino__http_request *request, struct MHD_Connection *connection)
 {
     const kino__server *server = request->server;
     kino_str bearer = kino__bearer_token(header(connection, "Authorization"));
@@ -165,7 +166,7 @@ static bool has_token(const kino__request *request, struct MHD_Connection *conne
 }
 
 /* Does a page of another site ask? */
-static bool is_foreign(const kino__request *request, struct MHD_Connection *connection)
+static bool is_foreign(const kino__http_request *request, struct MHD_Connection *connection)
 {
     const char *site = header(connection, "Sec-Fetch-Site");
     if (!site)
@@ -174,13 +175,13 @@ static bool is_foreign(const kino__request *request, struct MHD_Connection *conn
                                   kino__str_is(request->path, "/"));
 }
 
-static void check_access(kino__request *request, struct MHD_Connection *connection)
+static void check_access(kino__http_request *request, struct MHD_Connection *connection)
 {
     kino__server *server = request->server;
     if (server->checks_host && !kino__host_is_ours(header(connection, "Host"), server->host)) {
         kino__request_fail(request, 403, "the Host header does not name this server");
     } else if (is_foreign(request, connection)) {
-        kino__request_fail(request, 403, "pages from elsewhere may not ask");
+        kino__request_fail(request, 403, "cross-origin requests are not allowed");
     } else if (server->token && is_token_page(request)) {
         request->answer.status = 303;
         request->answer.location = "/";
@@ -188,8 +189,7 @@ static void check_access(kino__request *request, struct MHD_Connection *connecti
         request->answer.cache_control = "no-store";
     } else if (server->token && !has_token(request, connection)) {
         kino__request_fail(request, 401,
-                           "the token is missing or wrong: open the address that "
-                           "'kino serve' printed");
+                           "missing or invalid token: open the address printed by 'kino serve'");
     }
 }
 
@@ -219,7 +219,8 @@ static bool is_ambiguous(struct MHD_Connection *connection)
 }
 
 /* Headers are there: may it ask, and is there such a thing? */
-static void begin(kino__request *request, struct MHD_Connection *connection, const char *method)
+static void begin(kino__http_request *request, struct MHD_Connection *connection,
+                  const char *method)
 {
     const char *tags = header(connection, "If-None-Match");
     const char *length = header(connection, "Content-Length");
@@ -228,7 +229,7 @@ static void begin(kino__request *request, struct MHD_Connection *connection, con
     request->accepts_gzip = kino__accepts_gzip(header(connection, "Accept-Encoding"));
     request->if_none_match = tags && !request->is_post ? strdup(tags) : NULL;
     if (is_ambiguous(connection))
-        kino__request_fail(request, 400, "Host and the length of the body can be given only once");
+        kino__request_fail(request, 400, "Host and Content-Length must not be repeated");
     else
         check_access(request, connection);
     if (request->answer.status)
@@ -236,11 +237,11 @@ static void begin(kino__request *request, struct MHD_Connection *connection, con
     bool is_route = kino__route_find(request);
     bool takes_post = is_route && request->route->flags & KINO__ROUTE_POST;
     if (!is_get && !(request->is_post && takes_post))
-        kino__request_fail(request, 405, "%.16s is not possible here", method);
+        kino__request_fail(request, 405, "method %.16s is not allowed", method);
     else if (!is_route && !kino__asset_answer(request))
-        kino__request_fail(request, 404, "there is nothing here");
+        kino__request_fail(request, 404, "not found");
     else if (length && strtoull(length, NULL, 10) > MOST_BODY)
-        kino__request_fail(request, 413, "the body is larger than %d bytes", MOST_BODY);
+        kino__request_fail(request, 413, "request body is larger than %d bytes", MOST_BODY);
 }
 
 static bool has_body(struct MHD_Connection *connection)
@@ -248,12 +249,12 @@ static bool has_body(struct MHD_Connection *connection)
     return header(connection, "Content-Length") || header(connection, "Transfer-Encoding");
 }
 
-static void add_body(kino__request *request, kino_str piece)
+static void add_body(kino__http_request *request, kino_str piece)
 {
     if (request->answer.status)
         return; /* an answer is there: the rest is read and dropped */
     if (request->body.size + piece.size > MOST_BODY)
-        kino__request_fail(request, 413, "the body is larger than %d bytes", MOST_BODY);
+        kino__request_fail(request, 413, "request body is larger than %d bytes", MOST_BODY);
     else
         kino__buffer_add(&request->body, piece);
     if (request->body.failed)
@@ -261,7 +262,7 @@ static void add_body(kino__request *request, kino_str piece)
 }
 
 /* All of it is there: answer, or give it to a lane. */
-static enum MHD_Result dispatch(kino__request *request, struct MHD_Connection *connection)
+static enum MHD_Result dispatch(kino__http_request *request, struct MHD_Connection *connection)
 {
     kino__server *server = request->server;
     if (request->answer.status == 0)
@@ -283,7 +284,7 @@ static enum MHD_Result dispatch(kino__request *request, struct MHD_Connection *c
     return MHD_YES;
 }
 
-void kino__http_resume(kino__request *request)
+void kino__http_resume(kino__http_request *request)
 {
     MHD_resume_connection(request->connection);
 }
@@ -293,7 +294,7 @@ static void mark_client(struct MHD_Connection *connection, bool is_served)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    kino__client *client = info ? info->socket_context : NULL;
+    kino__http_client *client = info ? info->socket_context : NULL;
     if (client)
         kino__server_mark_client(client, is_served);
 }
@@ -302,7 +303,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
                                   const char *method, const char *version, const char *upload,
                                   size_t *upload_size, void **state)
 {
-    kino__request *request = *state;
+    kino__http_request *request = *state;
     (void)context;
     (void)url;
     (void)version;
@@ -340,7 +341,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 static void *on_target(void *context, const char *target, struct MHD_Connection *connection)
 {
     (void)connection;
-    kino__request *request = calloc(1, sizeof *request);
+    kino__http_request *request = calloc(1, sizeof *request);
     if (!request)
         return NULL;
     request->server = context;
@@ -358,7 +359,7 @@ static void *on_target(void *context, const char *target, struct MHD_Connection 
 static void on_done(void *context, struct MHD_Connection *connection, void **state,
                     enum MHD_RequestTerminationCode why)
 {
-    kino__request *request = *state;
+    kino__http_request *request = *state;
     (void)context;
     (void)why;
     mark_client(connection, false);
@@ -425,9 +426,9 @@ static kino_status listen_on(const char *host, unsigned *port, int *out, kino_er
             (void)close(fd);
         if (why == EADDRINUSE)
             return kino__fail(err, KINO_IO,
-                              "port %u of %s is taken: choose another with --port, "
-                              "or 0 for any that is free",
-                              *port, host);
+                              "cannot listen on %s port %u: port in use; choose another with "
+                              "--port, or 0 for any free port",
+                              host, *port);
         return kino__fail_errno(err, why, "cannot listen on %s port %u", host, *port);
     }
     if (getnameinfo((struct sockaddr *)&bound, size, NULL, 0, service, sizeof service,

@@ -20,10 +20,10 @@ static bool is_busy(const kino__lane *lane, uint64_t number)
 }
 
 /* The first one that may be worked on now, taken out; NULL when there is none. */
-static kino__request *take(kino__lane *lane)
+static kino__http_request *take(kino__lane *lane)
 {
-    kino__request *before = NULL;
-    for (kino__request *r = lane->first; r; before = r, r = r->next) {
+    kino__http_request *before = NULL;
+    for (kino__http_request *r = lane->first; r; before = r, r = r->next) {
         if (is_busy(lane, r->exclusive))
             continue;
         if (before)
@@ -49,7 +49,7 @@ static void *work_off(void *argument)
     while (!pthread_equal(lane->threads[index], pthread_self()))
         index++;
     for (;;) {
-        kino__request *request = take(lane);
+        kino__http_request *request = take(lane);
         if (!request && lane->is_ending && !lane->first)
             break;
         if (!request) {
@@ -69,7 +69,7 @@ static void *work_off(void *argument)
 }
 
 kino_status kino__lane_start(kino__lane *lane, unsigned threads, size_t most, int nice,
-                             void (*work)(kino__request *request), kino_error *err)
+                             void (*work)(kino__http_request *request), kino_error *err)
 {
     *lane = (kino__lane){.most = most, .nice = nice, .work = work};
     pthread_mutex_init(&lane->lock, NULL);
@@ -87,7 +87,7 @@ kino_status kino__lane_start(kino__lane *lane, unsigned threads, size_t most, in
     return st;
 }
 
-bool kino__lane_add(kino__lane *lane, kino__request *request)
+bool kino__lane_add(kino__lane *lane, kino__http_request *request)
 {
     pthread_mutex_lock(&lane->lock);
     bool fits = !lane->is_ending && lane->count < lane->most;

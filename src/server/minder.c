@@ -17,7 +17,7 @@ enum {
 
 /* -- requests -- */
 
-static void stop(kino__request *request, kino__stop why)
+static void stop(kino__http_request *request, kino__stop why)
 {
     int not_yet = KINO__STOP_NOT;
     /* Relaxed: whoever polls needs nothing but the fact itself. */
@@ -26,7 +26,7 @@ static void stop(kino__request *request, kino__stop why)
     __atomic_store_n(&request->cancel, true, __ATOMIC_RELAXED);
 }
 
-void kino__server_add_working(kino__server *server, kino__request *request)
+void kino__server_add_working(kino__server *server, kino__http_request *request)
 {
     pthread_mutex_lock(&server->lock);
     request->before = NULL;
@@ -41,7 +41,7 @@ void kino__server_add_working(kino__server *server, kino__request *request)
     pthread_mutex_unlock(&server->lock);
 }
 
-void kino__server_remove_working(kino__server *server, kino__request *request)
+void kino__server_remove_working(kino__server *server, kino__http_request *request)
 {
     pthread_mutex_lock(&server->lock);
     if (request->before)
@@ -54,7 +54,7 @@ void kino__server_remove_working(kino__server *server, kino__request *request)
     pthread_mutex_unlock(&server->lock);
 }
 
-bool kino__server_park(kino__server *server, kino__request *request)
+bool kino__server_park(kino__server *server, kino__http_request *request)
 {
     pthread_mutex_lock(&server->lock);
     bool is_ending = server->is_ending;
@@ -77,7 +77,7 @@ void kino__server_changed(void *context)
     pthread_mutex_unlock(&server->lock);
 }
 
-static bool is_gone(const kino__request *request)
+static bool is_gone(const kino__http_request *request)
 {
     struct pollfd fd = {.fd = request->socket, .events = POLLRDHUP};
     return request->socket >= 0 && poll(&fd, 1, 0) == 1 &&
@@ -86,7 +86,7 @@ static bool is_gone(const kino__request *request)
 
 static void look_after_requests(kino__server *server, int64_t now)
 {
-    for (kino__request *r = server->working; r; r = r->after) {
+    for (kino__http_request *r = server->working; r; r = r->after) {
         if (server->is_ending)
             stop(r, KINO__STOP_END);
         else if (now >= r->deadline_ms)
@@ -97,12 +97,12 @@ static void look_after_requests(kino__server *server, int64_t now)
 }
 
 /* Takes those out of the parked that can go on. */
-static kino__request *take_ready(kino__server *server, uint64_t changes, int64_t now)
+static kino__http_request *take_ready(kino__server *server, uint64_t changes, int64_t now)
 {
-    kino__request *ready = NULL;
-    kino__request **at = &server->parked;
+    kino__http_request *ready = NULL;
+    kino__http_request **at = &server->parked;
     while (*at) {
-        kino__request *r = *at;
+        kino__http_request *r = *at;
         bool can_go_on = r->changes != changes || now >= r->wait_until_ms ||
                          __atomic_load_n(&r->stop, __ATOMIC_RELAXED) != KINO__STOP_NOT;
         if (!can_go_on) {
@@ -117,10 +117,10 @@ static kino__request *take_ready(kino__server *server, uint64_t changes, int64_t
 }
 
 /* Without the lock: into the lane again, or answered when that is full. */
-static void give_back(kino__server *server, kino__request *ready)
+static void give_back(kino__server *server, kino__http_request *ready)
 {
     while (ready) {
-        kino__request *next = ready->next;
+        kino__http_request *next = ready->next;
         if (!kino__server_enqueue(server, ready)) {
             kino__server_remove_working(server, ready);
             kino__request_fail(ready, 503, "too many requests at once");
@@ -132,9 +132,9 @@ static void give_back(kino__server *server, kino__request *ready)
 
 /* -- clients -- */
 
-kino__client *kino__server_add_client(kino__server *server, int socket)
+kino__http_client *kino__server_add_client(kino__server *server, int socket)
 {
-    kino__client *client = calloc(1, sizeof *client);
+    kino__http_client *client = calloc(1, sizeof *client);
     if (!client)
         return NULL;
     client->server = server;
@@ -150,7 +150,7 @@ kino__client *kino__server_add_client(kino__server *server, int socket)
     return client;
 }
 
-void kino__server_remove_client(kino__server *server, kino__client *client)
+void kino__server_remove_client(kino__server *server, kino__http_client *client)
 {
     if (!client)
         return;
@@ -166,7 +166,7 @@ void kino__server_remove_client(kino__server *server, kino__client *client)
     free(client);
 }
 
-void kino__server_mark_client(kino__client *client, bool is_served)
+void kino__server_mark_client(kino__http_client *client, bool is_served)
 {
     pthread_mutex_lock(&client->server->lock);
     client->is_served = is_served;
@@ -178,7 +178,7 @@ void kino__server_mark_client(kino__client *client, bool is_served)
 static void look_after_clients(kino__server *server, int64_t now)
 {
     int64_t receive_ms = server->client_count > server->crowd ? CROWDED_MS : RECEIVE_MS;
-    for (kino__client *c = server->clients; c; c = c->after)
+    for (kino__http_client *c = server->clients; c; c = c->after)
         if (now - c->since_ms > (c->is_served ? SEND_MS : receive_ms) && c->socket >= 0)
             (void)shutdown(c->socket, SHUT_RDWR);
 }
@@ -206,7 +206,7 @@ void *kino__server_mind(void *argument)
         int64_t now = kino__now_ms();
         look_after_requests(server, now);
         look_after_clients(server, now);
-        kino__request *ready = take_ready(server, changes, now);
+        kino__http_request *ready = take_ready(server, changes, now);
         bool is_over = server->is_ending && !server->working;
         pthread_mutex_unlock(&server->lock);
         give_back(server, ready);

@@ -39,7 +39,7 @@ static void add_error(kino__buffer *out, unsigned status, const char *message)
     kino__buffer_add(out, KINO__STR("\n"));
 }
 
-void kino__request_fail(kino__request *request, unsigned status, const char *format, ...)
+void kino__request_fail(kino__http_request *request, unsigned status, const char *format, ...)
 {
     char message[400];
     va_list args;
@@ -73,16 +73,15 @@ static unsigned http_status(kino_status code)
     }
 }
 
-void kino__request_fail_status(kino__request *request, kino_status code, const kino_error *err)
+void kino__request_fail_status(kino__http_request *request, kino_status code, const kino_error *err)
 {
     int stop = __atomic_load_n(&request->stop, __ATOMIC_RELAXED);
     if (stop == KINO__STOP_LATE)
-        kino__request_fail(request, 504, "it took too long");
+        kino__request_fail(request, 504, "the request took too long");
     else if (stop == KINO__STOP_END)
-        kino__request_fail(request, 503, "the server is ending");
+        kino__request_fail(request, 503, "the server is shutting down");
     else if (request->text.failed)
-        kino__request_fail(request, 422,
-                           "the answer is larger than %zu MB: ask for less with 'limit'",
+        kino__request_fail(request, 422, "the answer is larger than %zu MB: reduce it with 'limit'",
                            request->text_limit >> 20);
     else if (err && err->offset != KINO_NO_OFFSET && err->message[0])
         kino__request_fail(request, http_status(code), "%s (byte %" PRIu64 ")", err->message,
@@ -96,7 +95,7 @@ void kino__request_fail_status(kino__request *request, kino_status code, const k
 
 bool kino__request_write(void *context, const char *bytes, size_t size)
 {
-    kino__request *request = context;
+    kino__http_request *request = context;
     if (__atomic_load_n(&request->stop, __ATOMIC_RELAXED) != KINO__STOP_NOT)
         return false;
     if (request->text_limit && request->text.size + size > request->text_limit)
@@ -108,7 +107,7 @@ bool kino__request_write(void *context, const char *bytes, size_t size)
 
 bool kino__request_progress(void *context, const char *what, uint64_t done, uint64_t total)
 {
-    const kino__request *request = context;
+    const kino__http_request *request = context;
     (void)what;
     (void)done;
     (void)total;
@@ -117,14 +116,14 @@ bool kino__request_progress(void *context, const char *what, uint64_t done, uint
 
 /* -- good answers -- */
 
-void kino__request_pack(kino__request *request)
+void kino__request_pack(kino__http_request *request)
 {
     kino__answer *answer = &request->answer;
     if (request->accepts_gzip && answer->plain->size > GZIP_FROM)
         answer->gzip = kino__body_gzip(answer->plain);
 }
 
-void kino__request_finish(kino__request *request, const char *type)
+void kino__request_finish(kino__http_request *request, const char *type)
 {
     kino__answer *answer = &request->answer;
     if (answer->status)
@@ -144,7 +143,7 @@ void kino__request_finish(kino__request *request, const char *type)
         kino__request_pack(request);
 }
 
-void kino__request_tag_body(kino__request *request)
+void kino__request_tag_body(kino__http_request *request)
 {
     kino__answer *answer = &request->answer;
     if (answer->status != 200 || !answer->plain)

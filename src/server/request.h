@@ -12,7 +12,7 @@
 #include "server/run_catalog.h"
 #include "server/url_params.h"
 
-typedef struct kino__request kino__request;
+typedef struct kino__http_request kino__http_request;
 typedef struct kino__route kino__route;
 
 typedef enum kino__stop {
@@ -37,7 +37,7 @@ typedef struct kino__answer {
     bool is_truncated;
 } kino__answer;
 
-struct kino__request {
+struct kino__http_request {
     struct kino__server *server;
     const kino__route *route;
     char *target;       /* path and query as they came; owned */
@@ -65,16 +65,17 @@ struct kino__request {
     size_t text_limit;
     kino__answer answer;
     /* lists */
-    kino__request *next;           /* in a lane or among the parked */
-    kino__request *before, *after; /* of all that are not with the MHD thread */
+    kino__http_request *next;           /* in a lane or among the parked */
+    kino__http_request *before, *after; /* of all that are not with the MHD thread */
     void *connection;
 };
 
 /* Sets the answer to an error with a message; a later one does not replace it. */
-void kino__request_fail(kino__request *request, unsigned status, const char *format, ...)
+void kino__request_fail(kino__http_request *request, unsigned status, const char *format, ...)
     KINO_PRINTF(3, 4);
 /* The same from what a function of the library said; the status from its code. */
-void kino__request_fail_status(kino__request *request, kino_status code, const kino_error *err);
+void kino__request_fail_status(kino__http_request *request, kino_status code,
+                               const kino_error *err);
 
 /* A kino_write_fn into request->text. */
 bool kino__request_write(void *request, const char *bytes, size_t size);
@@ -82,14 +83,14 @@ bool kino__request_write(void *request, const char *bytes, size_t size);
 bool kino__request_progress(void *request, const char *what, uint64_t done, uint64_t total);
 
 /* request->text becomes the body of a 200; gzipped where that is worth it. */
-void kino__request_finish(kino__request *request, const char *type);
+void kino__request_finish(kino__http_request *request, const char *type);
 /* The body in gzip as well, where the client takes it and it is worth it. */
-void kino__request_pack(kino__request *request);
+void kino__request_pack(kino__http_request *request);
 /* The tag of a body that depends on nothing that is known before. */
-void kino__request_tag_body(kino__request *request);
+void kino__request_tag_body(kino__http_request *request);
 
 /* The run to work on: the chosen traces, or all. */
-static inline kino_run *kino__request_run(const kino__request *request)
+static inline kino_run *kino__request_run(const kino__http_request *request)
 {
     return request->selection ? request->selection : request->loaded->run;
 }

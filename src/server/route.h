@@ -39,49 +39,49 @@ struct kino__route {
     const char *path; /* ends with '/' where a name follows */
     kino__lane_id lane;
     unsigned flags;
-    unsigned limit_s;                      /* it may take so long */
-    const char *const *params;             /* its own; NULL at the end */
-    void (*check)(kino__request *request); /* before anything is loaded; or NULL */
-    void (*answer)(kino__request *request);
+    unsigned limit_s;                           /* it may take so long */
+    const char *const *params;                  /* its own; NULL at the end */
+    void (*check)(kino__http_request *request); /* before anything is loaded; or NULL */
+    void (*answer)(kino__http_request *request);
 };
 
 /* The route of a path; sets the request's route, name and format. False: there is none. */
-bool kino__route_find(kino__request *request);
+bool kino__route_find(kino__http_request *request);
 /* Takes the target apart and checks parameters; request->answer is set when something is wrong. */
-void kino__route_prepare(kino__request *request);
+void kino__route_prepare(kino__http_request *request);
 /* Does the work in a lane: sets the answer, or is_parked. */
-void kino__route_work(kino__request *request);
+void kino__route_work(kino__http_request *request);
 
 /* Renders as the request's format and parameters (limit, table) say. */
-void kino__route_render(kino__request *request, const kino_result *result);
+void kino__route_render(kino__http_request *request, const kino_result *result);
 /* Content-Type of the request's format. */
-const char *kino__route_type(const kino__request *request);
+const char *kino__route_type(const kino__http_request *request);
 
 /* -- the routes -- */
 
-void kino__route_status(kino__request *request);
-void kino__route_runs(kino__request *request);
-void kino__route_load(kino__request *request);
-void kino__route_analyses(kino__request *request);
-void kino__route_analysis_check(kino__request *request);
-void kino__route_analysis(kino__request *request);
-void kino__route_info(kino__request *request);
-void kino__route_report_check(kino__request *request);
-void kino__route_report(kino__request *request);
-void kino__route_diff_check(kino__request *request);
-void kino__route_diff(kino__request *request);
-void kino__route_query_check(kino__request *request);
-void kino__route_query(kino__request *request);
-void kino__route_schema(kino__request *request);
-void kino__route_window_check(kino__request *request);
-void kino__route_trace(kino__request *request);
-void kino__route_tracks(kino__request *request);
-void kino__route_tile_check(kino__request *request);
-void kino__route_tile(kino__request *request);
-void kino__route_event_check(kino__request *request);
-void kino__route_event(kino__request *request);
-void kino__route_search_check(kino__request *request);
-void kino__route_search(kino__request *request);
-void kino__route_area(kino__request *request);
+void kino__route_status(kino__http_request *request);
+void kino__route_runs(kino__http_request *request);
+void kino__route_load(kino__http_request *request);
+void kino__route_analyses(kino__http_request *request);
+void kino__route_analysis_check(kino__http_request *request);
+void kino__route_analysis(kino__http_request *request);
+void kino__route_info(kino__http_request *request);
+void kino__route_report_check(kino__http_request *request);
+void kino__route_report(kino__http_request *request);
+void kino__route_diff_check(kino__http_request *request);
+void kino__route_diff(kino__http_request *request);
+void kino__route_query_check(kino__http_request *request);
+void kino__route_query(kino__http_request *request);
+void kino__route_schema(kino__http_request *request);
+void kino__route_window_check(kino__http_request *request);
+void kino__route_trace(kino__http_request *request);
+void kino__route_tracks(kino__http_request *request);
+void kino__route_tile_check(kino__http_request *request);
+void kino__route_tile(kino__http_request *request);
+void kino__route_event_check(kino__http_request *request);
+void kino__route_event(kino__http_request *request);
+void kino__route_search_check(kino__http_request *request);
+void kino__route_search(kino__http_request *request);
+void kino__route_area(kino__http_request *request);
 
 #endif

@@ -20,7 +20,7 @@ static bool is_own(const char *name)
     return false;
 }
 
-static size_t analysis_params(const kino__request *request, kino_param out[KINO__PARAMS_MOST])
+static size_t analysis_params(const kino__http_request *request, kino_param out[KINO__PARAMS_MOST])
 {
     size_t count = 0;
     for (size_t i = 0; i < request->params.count; i++)
@@ -31,7 +31,7 @@ static size_t analysis_params(const kino__request *request, kino_param out[KINO_
 }
 
 /* The name as a text; false (answered) when no analysis is called so. */
-static bool analysis_name(kino__request *request, char out[NAME_SIZE])
+static bool analysis_name(kino__http_request *request, char out[NAME_SIZE])
 {
     kino_analysis_info info = KINO_ANALYSIS_INFO_INIT;
     size_t size = request->name.size < NAME_SIZE ? request->name.size : NAME_SIZE - 1;
@@ -43,7 +43,7 @@ static bool analysis_name(kino__request *request, char out[NAME_SIZE])
     return false;
 }
 
-void kino__route_analysis_check(kino__request *request)
+void kino__route_analysis_check(kino__http_request *request)
 {
     kino_param params[KINO__PARAMS_MOST];
     char name[NAME_SIZE];
@@ -58,7 +58,7 @@ void kino__route_analysis_check(kino__request *request)
         kino__request_fail_status(request, st, &err);
 }
 
-void kino__route_analysis(kino__request *request)
+void kino__route_analysis(kino__http_request *request)
 {
     kino_param params[KINO__PARAMS_MOST];
     char name[NAME_SIZE];
@@ -80,7 +80,7 @@ void kino__route_analysis(kino__request *request)
     kino_result_free(result);
 }
 
-void kino__route_info(kino__request *request)
+void kino__route_info(kino__http_request *request)
 {
     kino_result *result = NULL;
     kino_error err;
@@ -94,7 +94,7 @@ void kino__route_info(kino__request *request)
 
 /* -- report -- */
 
-static kino_report_options report_options(kino__request *request)
+static kino_report_options report_options(kino__http_request *request)
 {
     kino_report_options options = KINO_REPORT_OPTIONS_INIT;
     options.jobs = kino__server_jobs(request->server);
@@ -106,7 +106,7 @@ static kino_report_options report_options(kino__request *request)
     return options;
 }
 
-void kino__route_report_check(kino__request *request)
+void kino__route_report_check(kino__http_request *request)
 {
     kino_report_options options = report_options(request);
     kino_error err;
@@ -115,7 +115,7 @@ void kino__route_report_check(kino__request *request)
         kino__request_fail_status(request, st, &err);
 }
 
-void kino__route_report(kino__request *request)
+void kino__route_report(kino__http_request *request)
 {
     enum { PEOPLE = 50, PAGE = 500 };
     kino_report_options options = report_options(request);
@@ -138,17 +138,18 @@ void kino__route_report(kino__request *request)
 
 /* -- comparison -- */
 
-void kino__route_diff_check(kino__request *request)
+void kino__route_diff_check(kino__http_request *request)
 {
     const char *compat = kino__params_text(&request->params, "compat");
     if (!kino__params_has(&request->params, "run") || !kino__params_has(&request->params, "other"))
-        kino__request_fail(request, 400, "the parameters 'run' and 'other' say what to compare");
+        kino__request_fail(request, 400, "missing parameter 'run' or 'other': the runs to compare");
     else if (compat && strcmp(compat, "tensorboard") != 0)
-        kino__request_fail(request, 400, "parameter 'compat' is 'tensorboard', not '%.60s'",
+        kino__request_fail(request, 400,
+                           "invalid value '%.60s' for parameter 'compat' (expected: tensorboard)",
                            compat);
 }
 
-void kino__route_diff(kino__request *request)
+void kino__route_diff(kino__http_request *request)
 {
     kino_diff_options options = KINO_DIFF_OPTIONS_INIT;
     kino_result *result = NULL;

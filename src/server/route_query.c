@@ -10,18 +10,20 @@ typedef struct query_limits {
     unsigned timeout_ms;
 } query_limits;
 
-static kino_status read_limits(const kino__request *request, query_limits *out, kino_error *err)
+static kino_status read_limits(const kino__http_request *request, query_limits *out,
+                               kino_error *err)
 {
     *out = (query_limits){DEFAULT_ROWS, DEFAULT_MS};
     KINO_TRY(kino__params_int(&request->params, "limit", 1, MOST_ROWS, &out->rows, err));
     KINO_TRY(
         kino__params_seconds(&request->params, "timeout", MOST_SECONDS, &out->timeout_ms, err));
     if (out->timeout_ms == 0)
-        return kino__fail(err, KINO_ARGUMENT, "parameter 'timeout' is more than 0 seconds");
+        return kino__fail(err, KINO_ARGUMENT,
+                          "invalid value for parameter 'timeout' (expected: more than 0 seconds)");
     return KINO_OK;
 }
 
-void kino__route_query_check(kino__request *request)
+void kino__route_query_check(kino__http_request *request)
 {
     query_limits limits;
     kino_error err;
@@ -29,16 +31,17 @@ void kino__route_query_check(kino__request *request)
     if (read_limits(request, &limits, &err) != KINO_OK)
         kino__request_fail_status(request, KINO_ARGUMENT, &err);
     else if (request->is_post && has_sql)
-        kino__request_fail(request, 400, "the statement is the body, or 'sql', not both");
+        kino__request_fail(request, 400,
+                           "the statement must be in the body or in 'sql', not in both");
     else if (!request->is_post && !has_sql)
-        kino__request_fail(request, 400, "parameter 'sql' is missing");
+        kino__request_fail(request, 400, "missing parameter 'sql'");
     else if (request->is_post && memchr(request->body.data ? request->body.data : "", 0,
                                         request->body.data ? request->body.size : 0))
-        kino__request_fail(request, 400, "the statement has a NUL byte");
+        kino__request_fail(request, 400, "the statement contains a NUL byte");
 }
 
 /* Puts "truncated" at the end of the document, which ends with "}\n". */
-static void mark_truncated(kino__request *request)
+static void mark_truncated(kino__http_request *request)
 {
     request->answer.is_truncated = true;
     if (strcmp(request->format, "json") != 0)
@@ -50,8 +53,8 @@ static void mark_truncated(kino__request *request)
     kino__buffer_add(&request->text, KINO__STR(",\"truncated\":true}\n"));
 }
 
-static kino_status show_rows(kino__request *request, kino_run *run, kino_rows *rows, int64_t limit,
-                             kino_error *err)
+static kino_status show_rows(kino__http_request *request, kino_run *run, kino_rows *rows,
+                             int64_t limit, kino_error *err)
 {
     kino_render_options options = KINO_RENDER_OPTIONS_INIT;
     const kino_cell *more = NULL;
@@ -65,7 +68,7 @@ static kino_status show_rows(kino__request *request, kino_run *run, kino_rows *r
     return KINO_OK;
 }
 
-void kino__route_query(kino__request *request)
+void kino__route_query(kino__http_request *request)
 {
     kino_query_options options = KINO_QUERY_OPTIONS_INIT;
     query_limits limits;
@@ -78,6 +81,7 @@ void kino__route_query(kino__request *request)
     if (st == KINO_OK) {
         options.timeout_ms = limits.timeout_ms;
         options.cancel = &request->cancel;
+        options.memory = KINO__SQL_MEMORY;
         st = kino_run_query(request->loaded->run, sql ? sql : request->body.data, &options, &rows,
                             &err);
     }
@@ -92,7 +96,7 @@ void kino__route_query(kino__request *request)
     kino_rows_free(rows);
 }
 
-void kino__route_schema(kino__request *request)
+void kino__route_schema(kino__http_request *request)
 {
     kino_rows *rows = NULL;
     kino_error err;

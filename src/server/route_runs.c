@@ -9,14 +9,14 @@ static void add_text(kino__json *json, const char *key, const char *text)
     kino__json_text(json, text);
 }
 
-static void end_document(kino__request *request, kino__json *json)
+static void end_document(kino__http_request *request, kino__json *json)
 {
     kino__json_end_object(json);
     kino__buffer_add(&request->text, KINO__STR("\n"));
     kino__request_finish(request, "application/json");
 }
 
-void kino__route_status(kino__request *request)
+void kino__route_status(kino__http_request *request)
 {
     kino__server *server = request->server;
     kino__json json = {.out = &request->text};
@@ -37,7 +37,7 @@ void kino__route_status(kino__request *request)
     end_document(request, &json);
 }
 
-void kino__route_runs(kino__request *request)
+void kino__route_runs(kino__http_request *request)
 {
     kino__json json = {.out = &request->text};
     kino__json_begin_object(&json);
@@ -45,7 +45,7 @@ void kino__route_runs(kino__request *request)
     end_document(request, &json);
 }
 
-void kino__route_load(kino__request *request)
+void kino__route_load(kino__http_request *request)
 {
     kino__json json = {.out = &request->text};
     kino_error err;
@@ -157,7 +157,7 @@ static void add_analysis(kino__json *json, const kino_analysis_info *info)
     kino__json_end_object(json);
 }
 
-void kino__route_analyses(kino__request *request)
+void kino__route_analyses(kino__http_request *request)
 {
     kino__json json = {.out = &request->text};
     kino_analysis_info info = KINO_ANALYSIS_INFO_INIT;

@@ -8,8 +8,8 @@
 enum { MOST_PIXELS = 32768, DEFAULT_FOUND = 1000, MOST_FOUND = 100000, MOST_QUERY = 1000 };
 
 /* from, to and tracks; the numbers must be deinitialised also after a failure. */
-static kino_status read_area(const kino__request *request, kino_area *area, kino__numbers *tracks,
-                             kino_error *err)
+static kino_status read_area(const kino__http_request *request, kino_area *area,
+                             kino__numbers *tracks, kino_error *err)
 {
     const kino__params *params = &request->params;
     *area = (kino_area)KINO_AREA_INIT;
@@ -18,7 +18,7 @@ static kino_status read_area(const kino__request *request, kino_area *area, kino
     KINO_TRY(kino__params_int(params, "to", INT64_MIN + 1, INT64_MAX, &area->to_ns, err));
     if (area->from_ns != KINO_NO_TIME && area->to_ns != KINO_NO_TIME &&
         area->to_ns <= area->from_ns)
-        return kino__fail(err, KINO_ARGUMENT, "parameter 'to' is not behind 'from'");
+        return kino__fail(err, KINO_ARGUMENT, "parameter 'to' must be after 'from'");
     KINO_TRY(kino__params_numbers(params, "tracks", tracks, err));
     if (kino__params_has(params, "tracks")) {
         area->tracks = tracks->items.items;
@@ -27,14 +27,14 @@ static kino_status read_area(const kino__request *request, kino_area *area, kino
     return KINO_OK;
 }
 
-static kino_status read_pixels(const kino__request *request, int64_t *pixels, kino_error *err)
+static kino_status read_pixels(const kino__http_request *request, int64_t *pixels, kino_error *err)
 {
     if (!kino__params_has(&request->params, "pixels"))
-        return kino__fail(err, KINO_ARGUMENT, "parameter 'pixels' is missing");
+        return kino__fail(err, KINO_ARGUMENT, "missing parameter 'pixels'");
     return kino__params_int(&request->params, "pixels", 1, MOST_PIXELS, pixels, err);
 }
 
-void kino__route_window_check(kino__request *request)
+void kino__route_window_check(kino__http_request *request)
 {
     kino_area area;
     kino__numbers tracks;
@@ -45,7 +45,7 @@ void kino__route_window_check(kino__request *request)
     kino__vec_deinit(&tracks.items);
 }
 
-static void finish(kino__request *request, kino_status st, kino_result *result,
+static void finish(kino__http_request *request, kino_status st, kino_result *result,
                    const kino_error *err)
 {
     if (st == KINO_OK)
@@ -55,7 +55,7 @@ static void finish(kino__request *request, kino_status st, kino_result *result,
     kino_result_free(result);
 }
 
-void kino__route_tracks(kino__request *request)
+void kino__route_tracks(kino__http_request *request)
 {
     kino_result *result = NULL;
     kino_error err;
@@ -65,7 +65,7 @@ void kino__route_tracks(kino__request *request)
 
 /* -- tiles -- */
 
-void kino__route_tile_check(kino__request *request)
+void kino__route_tile_check(kino__http_request *request)
 {
     kino_error err;
     int64_t pixels;
@@ -75,7 +75,7 @@ void kino__route_tile_check(kino__request *request)
         kino__request_fail_status(request, st, &err);
 }
 
-void kino__route_tile(kino__request *request)
+void kino__route_tile(kino__http_request *request)
 {
     kino_area area;
     kino__numbers tracks;
@@ -96,14 +96,14 @@ void kino__route_tile(kino__request *request)
 
 /* -- events -- */
 
-static kino_status read_id(const kino__request *request, int64_t *id, kino_error *err)
+static kino_status read_id(const kino__http_request *request, int64_t *id, kino_error *err)
 {
     if (!kino__params_has(&request->params, "id"))
-        return kino__fail(err, KINO_ARGUMENT, "parameter 'id' is missing");
+        return kino__fail(err, KINO_ARGUMENT, "missing parameter 'id'");
     return kino__params_int(&request->params, "id", 0, INT64_MAX, id, err);
 }
 
-void kino__route_event_check(kino__request *request)
+void kino__route_event_check(kino__http_request *request)
 {
     int64_t id;
     kino_error err;
@@ -112,7 +112,7 @@ void kino__route_event_check(kino__request *request)
         kino__request_fail_status(request, st, &err);
 }
 
-void kino__route_event(kino__request *request)
+void kino__route_event(kino__http_request *request)
 {
     int64_t id = 0;
     kino_error err;
@@ -125,7 +125,7 @@ void kino__route_event(kino__request *request)
 
 /* -- search and area -- */
 
-static kino_status read_search(const kino__request *request, kino_search *search,
+static kino_status read_search(const kino__http_request *request, kino_search *search,
                                kino__numbers *tracks, kino_error *err)
 {
     int64_t limit = DEFAULT_FOUND;
@@ -135,13 +135,13 @@ static kino_status read_search(const kino__request *request, kino_search *search
     search->limit = (size_t)limit;
     search->text = kino__params_text(&request->params, "q");
     if (!search->text || !*search->text)
-        return kino__fail(err, KINO_ARGUMENT, "parameter 'q' is missing");
+        return kino__fail(err, KINO_ARGUMENT, "missing parameter 'q'");
     if (strlen(search->text) > MOST_QUERY)
         return kino__fail(err, KINO_ARGUMENT, "parameter 'q' is longer than %d bytes", MOST_QUERY);
     return KINO_OK;
 }
 
-void kino__route_search_check(kino__request *request)
+void kino__route_search_check(kino__http_request *request)
 {
     kino_search search;
     kino__numbers tracks;
@@ -153,7 +153,7 @@ void kino__route_search_check(kino__request *request)
 }
 
 /* The number of rows is the search's own business: the renderer's limit is none. */
-static void finish_whole(kino__request *request, kino_status st, kino_result *result,
+static void finish_whole(kino__http_request *request, kino_status st, kino_result *result,
                          const kino_error *err)
 {
     kino_render_options options = KINO_RENDER_OPTIONS_INIT;
@@ -168,7 +168,7 @@ static void finish_whole(kino__request *request, kino_status st, kino_result *re
     kino_result_free(result);
 }
 
-void kino__route_search(kino__request *request)
+void kino__route_search(kino__http_request *request)
 {
     kino_search search;
     kino__numbers tracks;
@@ -182,7 +182,7 @@ void kino__route_search(kino__request *request)
     kino__vec_deinit(&tracks.items);
 }
 
-void kino__route_area(kino__request *request)
+void kino__route_area(kino__http_request *request)
 {
     kino_area area;
     kino__numbers tracks;

@@ -14,7 +14,7 @@
 /* -- the file -- */
 
 /* Writes the run and gives the open file, which has no name any more. */
-static kino_status write_file(kino__request *request, kino_run *run, bool is_packed, int *fd,
+static kino_status write_file(kino__http_request *request, kino_run *run, bool is_packed, int *fd,
                               kino_error *err)
 {
     const char *base = getenv("TMPDIR"); /* NOLINT(concurrency-mt-unsafe): nobody calls setenv */
@@ -23,7 +23,7 @@ static kino_status write_file(kino__request *request, kino_run *run, bool is_pac
     (void)snprintf(folder, sizeof folder, "%s/kino-XXXXXX",
                    base && *base && strlen(base) < 480 ? base : "/tmp");
     if (!mkdtemp(folder))
-        return kino__fail_errno(err, errno, "cannot make a folder for the file");
+        return kino__fail_errno(err, errno, "cannot create a directory for the file");
     (void)snprintf(path, sizeof path, "%s/trace.json%s", folder, is_packed ? ".gz" : "");
     options.jobs = kino__server_jobs(request->server);
     options.progress = kino__request_progress;
@@ -42,7 +42,7 @@ static kino_status write_file(kino__request *request, kino_run *run, bool is_pac
 /* -- the window -- */
 
 /* NULL in *out: no window was given. */
-static kino_status cut(kino__request *request, kino_run **out, kino_error *err)
+static kino_status cut(kino__http_request *request, kino_run **out, kino_error *err)
 {
     kino_cut_options options = KINO_CUT_OPTIONS_INIT;
     int64_t from = 0, to = 0;
@@ -64,7 +64,8 @@ static kino_status cut(kino__request *request, kino_run **out, kino_error *err)
 }
 
 /* Several traces become one. */
-static kino_status merge(kino__request *request, kino_run *run, kino_run **out, kino_error *err)
+static kino_status merge(kino__http_request *request, kino_run *run, kino_run **out,
+                         kino_error *err)
 {
     kino_trace_info info = KINO_TRACE_INFO_INIT;
     kino_merge_options options = KINO_MERGE_OPTIONS_INIT;
@@ -74,7 +75,7 @@ static kino_status merge(kino__request *request, kino_run *run, kino_run **out, 
     return kino_run_trace(run, 1, &info) ? kino_run_merge(run, &options, out, err) : KINO_OK;
 }
 
-void kino__route_trace(kino__request *request)
+void kino__route_trace(kino__http_request *request)
 {
     bool is_packed = kino__str_ends_with(request->path, KINO__STR(".gz"));
     kino_run *window = NULL, *merged = NULL;

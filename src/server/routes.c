@@ -90,7 +90,7 @@ static size_t find_suffix(kino_str path, unsigned flags, const char **format)
     return 0;
 }
 
-bool kino__route_find(kino__request *request)
+bool kino__route_find(kino__http_request *request)
 {
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
         const kino__route *route = &routes[i];
@@ -111,7 +111,7 @@ bool kino__route_find(kino__request *request)
     return false;
 }
 
-const char *kino__route_type(const kino__request *request)
+const char *kino__route_type(const kino__http_request *request)
 {
     if (strcmp(request->format, "csv") == 0)
         return "text/csv; charset=utf-8";
@@ -124,7 +124,7 @@ const char *kino__route_type(const kino__request *request)
 
 /* -- checking -- */
 
-static kino_status check_params(const kino__request *request, kino_error *err)
+static kino_status check_params(const kino__http_request *request, kino_error *err)
 {
     unsigned flags = request->route->flags;
     kino__numbers numbers;
@@ -141,7 +141,7 @@ static kino_status check_params(const kino__request *request, kino_error *err)
     if (!takes_traces)
         return KINO_OK;
     if (kino__params_has(&request->params, "trace") && kino__params_has(&request->params, "rank"))
-        return kino__fail(err, KINO_ARGUMENT, "'trace' and 'rank' cannot be given both");
+        return kino__fail(err, KINO_ARGUMENT, "'trace' and 'rank' cannot be combined");
     kino_status st = kino__params_numbers(&request->params, "trace", &numbers, err);
     kino__vec_deinit(&numbers.items);
     if (st == KINO_OK) {
@@ -152,7 +152,7 @@ static kino_status check_params(const kino__request *request, kino_error *err)
 }
 
 /* Those who work out things about the same run wait for each other. */
-static uint64_t exclusive_number(const kino__request *request)
+static uint64_t exclusive_number(const kino__http_request *request)
 {
     const char *run = kino__params_text(&request->params, "run");
     if (!(request->route->flags & KINO__ROUTE_ALONE))
@@ -160,7 +160,7 @@ static uint64_t exclusive_number(const kino__request *request)
     return (run ? kino__hash_bytes(run, strlen(run)) : 0) | 1;
 }
 
-void kino__route_prepare(kino__request *request)
+void kino__route_prepare(kino__http_request *request)
 {
     kino_error err;
     const char *mark = strchr(request->target, '?');
@@ -188,7 +188,7 @@ void kino__route_prepare(kino__request *request)
 
 /* -- the run -- */
 
-static void answer_loading(kino__request *request, const kino__use *use)
+static void answer_loading(kino__http_request *request, const kino__use *use)
 {
     kino__json json = {.out = &request->text};
     kino__json_begin_object(&json);
@@ -207,7 +207,7 @@ static void answer_loading(kino__request *request, const kino__use *use)
 }
 
 /* The run of this name for the request; NULL when it is not there: answered, or parked. */
-static kino__loaded *use_run(kino__request *request, const char *run, const char *span)
+static kino__loaded *use_run(kino__http_request *request, const char *run, const char *span)
 {
     kino__catalog *catalog = request->server->catalog;
     bool with_timeline = request->route->flags & KINO__ROUTE_TIMELINE;
@@ -251,7 +251,7 @@ static kino_status find_ranks(const kino_run *run, const kino__numbers *ranks, k
     return KINO_OK;
 }
 
-static kino_status select_traces(kino__request *request, kino_error *err)
+static kino_status select_traces(kino__http_request *request, kino_error *err)
 {
     bool by_rank = kino__params_has(&request->params, "rank");
     kino__numbers given = {0}, found = {0};
@@ -271,7 +271,7 @@ static kino_status select_traces(kino__request *request, kino_error *err)
 }
 
 /* False: answered or parked. */
-static bool find_runs(kino__request *request)
+static bool find_runs(kino__http_request *request)
 {
     const kino__params *params = &request->params;
     unsigned flags = request->route->flags;
@@ -296,7 +296,7 @@ static bool find_runs(kino__request *request)
     return st == KINO_OK;
 }
 
-static void release_runs(kino__request *request)
+static void release_runs(kino__http_request *request)
 {
     kino__catalog *catalog = request->server->catalog;
     kino_run_free(request->selection);
@@ -315,7 +315,7 @@ static int compare_params(const void *a, const void *b)
 }
 
 /* All that the answer depends on, as text. */
-static void add_key(const kino__request *request, kino__buffer *out)
+static void add_key(const kino__http_request *request, kino__buffer *out)
 {
     kino__params sorted = request->params;
     qsort(sorted.items, sorted.count, sizeof *sorted.items, compare_params);
@@ -330,14 +330,14 @@ static void add_key(const kino__request *request, kino__buffer *out)
         kino__buffer_printf(out, "@%" PRIx64, request->other->version);
 }
 
-static void set_tag(kino__request *request, const kino__buffer *key)
+static void set_tag(kino__http_request *request, const kino__buffer *key)
 {
     const uint64_t parts[] = {request->server->salt, kino__hash_bytes(key->data, key->size)};
     (void)snprintf(request->answer.tag, sizeof request->answer.tag, "%016" PRIx64,
                    kino__hash_bytes(parts, sizeof parts));
 }
 
-static bool answer_from_cache(kino__request *request, kino_str key)
+static bool answer_from_cache(kino__http_request *request, kino_str key)
 {
     kino__cached cached;
     kino__answer *answer = &request->answer;
@@ -353,7 +353,7 @@ static bool answer_from_cache(kino__request *request, kino_str key)
     return true;
 }
 
-static void keep(kino__request *request, kino_str key)
+static void keep(kino__http_request *request, kino_str key)
 {
     kino__server *server = request->server;
     kino__answer *answer = &request->answer;
@@ -367,7 +367,7 @@ static void keep(kino__request *request, kino_str key)
 /* -- working -- */
 
 /* A route whose answer depends on run and parameters alone: the tag is known before the work. */
-static void work_with_key(kino__request *request)
+static void work_with_key(kino__http_request *request)
 {
     kino__buffer key = {0};
     bool keeps = request->route->flags & KINO__ROUTE_KEEP;
@@ -387,7 +387,7 @@ static void work_with_key(kino__request *request)
     kino__buffer_deinit(&key);
 }
 
-void kino__route_work(kino__request *request)
+void kino__route_work(kino__http_request *request)
 {
     bool is_fixed = request->route->flags & KINO__ROUTE_RUN &&
                     request->route->answer != kino__route_load && !request->is_post;
@@ -408,7 +408,7 @@ void kino__route_work(kino__request *request)
         kino__request_fail(request, 503, "out of memory");
 }
 
-void kino__route_render(kino__request *request, const kino_result *result)
+void kino__route_render(kino__http_request *request, const kino_result *result)
 {
     kino_render_options options = KINO_RENDER_OPTIONS_INIT;
     kino_error err;

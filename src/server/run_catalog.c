@@ -1,5 +1,5 @@
 /* run_catalog.c - who uses which run: finding, counting users, evicting. Loading and scanning are
- * in catalog_load.c and catalog_scan.c, the list as JSON in catalog_list.c. */
+ * in run_catalog_load.c and run_catalog_scan.c, the list as JSON in run_catalog_list.c. */
 #include "server/run_catalog.h"
 
 #include <malloc.h>
@@ -134,8 +134,8 @@ static kino_status find_span(const kino_catalog_run *run, const char *text, uint
         return KINO_OK;
     if (!kino__str_to_int(kino__str_from(text), &number) || number < 1 ||
         number > (int64_t)run->span_count)
-        return kino__fail(err, KINO_NOT_FOUND, "run '%s' has no span '%.40s'%s", run->name, text,
-                          run->span_count ? "" : ": its files have none");
+        return kino__fail(err, KINO_NOT_FOUND, "run '%s' has no recording '%.40s'%s", run->name,
+                          text, run->span_count ? "" : ": its files are not numbered");
     if (run->span_count > 1 && !(number == (int64_t)run->span_count && spans_are_even(run)))
         *out = (uint32_t)number;
     return KINO_OK;
@@ -150,12 +150,11 @@ static kino_status find_run(const kino__catalog *catalog, const char *name,
     if (!*out && name)
         (void)kino__fail(err, KINO_NOT_FOUND, "no such run: '%.100s'", name);
     else if (!*out)
-        (void)kino__fail(err, KINO_NOT_FOUND, "there is no run yet");
+        (void)kino__fail(err, KINO_NOT_FOUND, "no runs yet");
     if (!*out)
         return KINO_NOT_FOUND;
     if (!name && kino_catalog_run_at(catalog->listing, 1))
-        return kino__fail(err, KINO_ARGUMENT,
-                          "there are several runs: choose one with the parameter 'run'");
+        return kino__fail(err, KINO_ARGUMENT, "several runs: select one with parameter 'run'");
     return KINO_OK;
 }
 

@@ -22,8 +22,9 @@ typedef struct kino__catalog_options {
     const char *const *paths; /* outlive the catalogue */
     size_t path_count;
     unsigned jobs;
-    uint64_t memory;  /* bytes that runs may hold */
-    unsigned scan_ms; /* how long to wait between looks at the folders; 0: never look again */
+    uint64_t memory;    /* bytes that runs may hold */
+    uint64_t expansion; /* kino_load_options.expansion */
+    unsigned scan_ms;   /* how long to wait between looks at the folders; 0: never look again */
     void (*changed)(void *context); /* a state has changed; called without locks */
     void *context;
 } kino__catalog_options;

@@ -1,4 +1,4 @@
-/* run_catalog_internal.h - the body of the catalogue, for catalog*.c only.
+/* run_catalog_internal.h - the body of the catalogue, for run_catalog*.c only.
  *
  * One lock guards everything but what is marked constant. It is held for lookups and state changes,
  * never while something is read, built or freed. */

@@ -92,6 +92,21 @@ static void install(kino__catalog *catalog, kino__item *item, kino_run *run, uin
     pthread_mutex_lock(&catalog->lock);
 }
 
+/* The folder that was given to serve and has this run; NULL: a file was given. */
+static const char *served_folder(const kino__catalog *catalog, const char *run)
+{
+    const char *best = NULL;
+    for (size_t i = 0; i < catalog->options.path_count; i++) {
+        const char *path = catalog->options.paths[i];
+        size_t size = strlen(path);
+        bool is_prefix = size && strncmp(run, path, size) == 0 &&
+                         (run[size] == '/' || run[size] == 0 || path[size - 1] == '/');
+        if (is_prefix && (!best || size > strlen(best)))
+            best = path;
+    }
+    return best;
+}
+
 static void load_run(kino__catalog *catalog, kino__item *item)
 {
     const kino_catalog_run *listed = kino__listing_find(catalog->listing, item->run);
@@ -100,7 +115,7 @@ static void load_run(kino__catalog *catalog, kino__item *item)
     kino_run *run = NULL;
     if (!listed) {
         item->wants_run = false;
-        (void)kino__fail(&err, KINO_NOT_FOUND, "the files of run '%s' are gone", item->run);
+        (void)kino__fail(&err, KINO_NOT_FOUND, "the files of run '%s' no longer exist", item->run);
         fail_item(item, &err);
         item->state = KINO__ITEM_FAILED;
         return;
@@ -111,9 +126,11 @@ static void load_run(kino__catalog *catalog, kino__item *item)
     kino_load_options options = KINO_LOAD_OPTIONS_INIT;
     report r = {catalog, item};
     options.jobs = catalog->options.jobs;
+    options.expansion = catalog->options.expansion;
     options.progress = on_progress;
     options.progress_context = &r;
     options.span = listed->span_count > 1 ? span : NULL;
+    options.inside = served_folder(catalog, listed->path);
     pthread_mutex_unlock(&catalog->lock);
     kino_status st = path ? kino_run_open((const char *const *)&path, 1, &options, &run, &err)
                           : kino__fail_nomem(&err);

@@ -30,7 +30,7 @@ enum {
 
 /* -- the way of a request -- */
 
-bool kino__server_enqueue(kino__server *server, kino__request *request)
+bool kino__server_enqueue(kino__server *server, kino__http_request *request)
 {
     switch (request->route->lane) {
     case KINO__LANE_FAST:
@@ -42,14 +42,14 @@ bool kino__server_enqueue(kino__server *server, kino__request *request)
     }
 }
 
-static void work(kino__request *request)
+static void work(kino__http_request *request)
 {
     kino__server *server = request->server;
     kino__route_work(request);
     if (request->is_parked && kino__server_park(server, request))
         return;
     if (request->is_parked)
-        kino__request_fail(request, 503, "the server is ending");
+        kino__request_fail(request, 503, "the server is shutting down");
     kino__server_remove_working(server, request);
     kino__http_resume(request);
 }
@@ -68,7 +68,7 @@ static kino_status make_token(kino__server *server, kino_error *err)
     if (given)
         return KINO_OK;
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return kino__fail(err, KINO_IO, "no random numbers for a token");
+        return kino__fail(err, KINO_IO, "cannot generate a token: no random numbers available");
     for (size_t i = 0; i < sizeof bytes; i++)
         (void)snprintf(server->token + 2 * i, 3, "%02x", bytes[i]);
     return KINO_OK;
@@ -131,6 +131,7 @@ static kino_status start_catalog(kino__server *server, kino_error *err)
                                      .path_count = given->path_count,
                                      .jobs = given->jobs,
                                      .memory = server->memory,
+                                     .expansion = given->memory,
                                      .scan_ms = given->scan_ms ? given->scan_ms : SCAN_MS,
                                      .changed = kino__server_changed,
                                      .context = server};
@@ -170,6 +171,7 @@ kino_status kino__server_start(const kino__server_options *options, kino__server
         return kino__fail_nomem(err);
     init(server, options);
     (void)kino__mapped_guard(true);
+    kino_limit_sql_memory(QUERY_THREADS * KINO__SQL_MEMORY);
     server->host = strdup(options->host);
     kino_status st = server->host ? start_catalog(server, err) : kino__fail_nomem(err);
     if (st == KINO_OK)

@@ -10,14 +10,16 @@
 #include "server/server.h"
 
 /* A client's connection, from its first byte to its last. */
-typedef struct kino__client kino__client;
-struct kino__client {
+typedef struct kino__http_client kino__http_client;
+struct kino__http_client {
     kino__server *server;
-    kino__client *before, *after;
+    kino__http_client *before, *after;
     int socket;
     int64_t since_ms; /* when it began to do what it does */
     bool is_served;   /* a request of it is complete; else it may send one, or be idle */
 };
+
+#define KINO__SQL_MEMORY ((uint64_t)256 << 20) /* for one statement */
 
 struct kino__server {
     kino__server_options options; /* constant, as all down to `lock` */
@@ -39,12 +41,12 @@ struct kino__server {
     pthread_t minder;
     bool has_minder;
     pthread_mutex_t lock;
-    pthread_cond_t tick;    /* for the minder */
-    bool is_ending;         /* guarded by lock, as all below */
-    bool has_changed;       /* a load is done: look at those who wait */
-    kino__request *working; /* all that are with lanes or parked */
-    kino__request *parked;
-    kino__client *clients;
+    pthread_cond_t tick;         /* for the minder */
+    bool is_ending;              /* guarded by lock, as all below */
+    bool has_changed;            /* a load is done: look at those who wait */
+    kino__http_request *working; /* all that are with lanes or parked */
+    kino__http_request *parked;
+    kino__http_client *clients;
     unsigned client_count;
 };
 
@@ -57,22 +59,22 @@ static inline unsigned kino__server_jobs(const kino__server *server)
 
 void *kino__server_mind(void *server);
 /* A request leaves the MHD thread, or comes back to it. */
-void kino__server_add_working(kino__server *server, kino__request *request);
-void kino__server_remove_working(kino__server *server, kino__request *request);
+void kino__server_add_working(kino__server *server, kino__http_request *request);
+void kino__server_remove_working(kino__server *server, kino__http_request *request);
 /* To be worked on again when a load is done; false: there is no time for that any more. */
-bool kino__server_park(kino__server *server, kino__request *request);
+bool kino__server_park(kino__server *server, kino__http_request *request);
 /* A state in the catalogue has changed. */
 void kino__server_changed(void *server);
 
 /* A connection begins and ends; a request of it is complete, or it is idle again. */
-kino__client *kino__server_add_client(kino__server *server, int socket); /* may be NULL */
-void kino__server_remove_client(kino__server *server, kino__client *client);
-void kino__server_mark_client(kino__client *client, bool is_served);
+kino__http_client *kino__server_add_client(kino__server *server, int socket); /* may be NULL */
+void kino__server_remove_client(kino__server *server, kino__http_client *client);
+void kino__server_mark_client(kino__http_client *client, bool is_served);
 
 /* -- server.c -- */
 
 /* Into its lane; false: too many are waiting. */
-bool kino__server_enqueue(kino__server *server, kino__request *request);
+bool kino__server_enqueue(kino__server *server, kino__http_request *request);
 
 /* -- http.c -- */
 
@@ -82,12 +84,12 @@ KINO_NODISCARD kino_status kino__http_listen(kino__server *server, kino_error *e
 KINO_NODISCARD kino_status kino__http_start(kino__server *server, kino_error *err);
 void kino__http_stop(kino__server *server);
 /* Hands an answered request back to the MHD thread. */
-void kino__http_resume(kino__request *request);
+void kino__http_resume(kino__http_request *request);
 
 /* -- assets.c -- */
 
 /* The answer for a file of the UI; false: there is none of this path. */
-bool kino__asset_answer(kino__request *request);
+bool kino__asset_answer(kino__http_request *request);
 bool kino__assets_are_there(void);
 
 #endif

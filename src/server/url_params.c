@@ -77,7 +77,7 @@ static kino_status add_param(kino__params *params, kino_str piece, char **room, 
     size_t size;
     if (!is_name(name))
         return kino__fail(err, KINO_ARGUMENT,
-                          "a parameter's name is not letters, digits, '_' and '-'");
+                          "invalid parameter name (expected: letters, digits, '_' and '-')");
     char *text = *room;
     memcpy(text, name.data, name.size);
     text[name.size] = 0;
@@ -87,9 +87,9 @@ static kino_status add_param(kino__params *params, kino_str piece, char **room, 
         return kino__fail(err, KINO_ARGUMENT, "more than %d parameters", KINO__PARAMS_MOST);
     char *decoded = text + name.size + 1;
     if (!unescape(value, decoded, &size))
-        return kino__fail(err, KINO_ARGUMENT, "parameter '%s': bad %% escape", text);
+        return kino__fail(err, KINO_ARGUMENT, "parameter '%s': invalid %% escape", text);
     if (!is_plain_text(decoded, size))
-        return kino__fail(err, KINO_ARGUMENT, "parameter '%s' is not UTF-8 text", text);
+        return kino__fail(err, KINO_ARGUMENT, "parameter '%s' is not valid UTF-8", text);
     decoded[size] = 0;
     *room = decoded + size + 1;
     params->items[params->count++] = (kino__request_param){text, decoded};
@@ -152,11 +152,13 @@ kino_status kino__params_int(const kino__params *params, const char *name, int64
         return KINO_OK;
     }
     if (least == INT64_MIN + 1 && most == INT64_MAX)
-        return kino__fail(err, KINO_ARGUMENT, "parameter '%s' is a whole number, not '%.60s'", name,
-                          text);
+        return kino__fail(err, KINO_ARGUMENT,
+                          "invalid value '%.60s' for parameter '%s' (expected: an integer)", text,
+                          name);
     return kino__fail(err, KINO_ARGUMENT,
-                      "parameter '%s' is a number from %" PRId64 " to %" PRId64 ", not '%.60s'",
-                      name, least, most, text);
+                      "invalid value '%.60s' for parameter '%s' (expected: %" PRId64 " to %" PRId64
+                      ")",
+                      text, name, least, most);
 }
 
 /* "2.5" as 2500; false when it is anything else. */
@@ -185,8 +187,9 @@ kino_status kino__params_seconds(const kino__params *params, const char *name,
     if (!text)
         return KINO_OK;
     if (!to_milliseconds(text, &value) || value > (uint64_t)most_seconds * 1000)
-        return kino__fail(err, KINO_ARGUMENT, "parameter '%s' is seconds from 0 to %u, not '%.60s'",
-                          name, most_seconds, text);
+        return kino__fail(err, KINO_ARGUMENT,
+                          "invalid value '%.60s' for parameter '%s' (expected: 0 to %u seconds)",
+                          text, name, most_seconds);
     *out_ms = (unsigned)value;
     return KINO_OK;
 }
@@ -241,11 +244,13 @@ kino_status kino__params_numbers(const kino__params *params, const char *name, k
         if (problem == 3)
             return kino__fail_nomem(err);
         if (problem == 2)
-            return kino__fail(err, KINO_ARGUMENT, "parameter '%s' names more than %d numbers", name,
-                              KINO__NUMBERS_MOST);
+            return kino__fail(err, KINO_ARGUMENT, "too many numbers for parameter '%s' (limit: %d)",
+                              name, KINO__NUMBERS_MOST);
         if (problem)
-            return kino__fail(err, KINO_ARGUMENT,
-                              "parameter '%s' is numbers like '0,2-3', not '%.60s'", name, text);
+            return kino__fail(
+                err, KINO_ARGUMENT,
+                "invalid value '%.60s' for parameter '%s' (expected: numbers such as '0,2-3')",
+                text, name);
         if (*at++ == 0)
             return KINO_OK;
     }
@@ -275,10 +280,10 @@ kino_status kino__params_allow(const kino__params *params, const char *const *co
                 kino__buffer_printf(&known, "%s%s", known.size ? ", " : "", *name);
         kino_status st =
             known.size && !known.failed
-                ? kino__fail(err, KINO_ARGUMENT, "unknown parameter '%s'; there are: %.*s",
+                ? kino__fail(err, KINO_ARGUMENT, "unknown parameter '%s' (known: %.*s)",
                              params->items[i].name, (int)(known.size > 140 ? 140 : known.size),
                              known.data)
-                : kino__fail(err, KINO_ARGUMENT, "unknown parameter '%s'; there are none here",
+                : kino__fail(err, KINO_ARGUMENT, "unknown parameter '%s' (this route takes none)",
                              params->items[i].name);
         kino__buffer_deinit(&known);
         return st;

@@ -300,7 +300,7 @@ def shrinking(report, demo, folder):
 def program(report, demo):
     with serve.Server(demo) as server:
         taken = common.run("serve", demo, "--port", server.port)
-        report.check("a taken port", taken.returncode == 1 and b"is taken" in taken.stderr, taken.stderr.decode())
+        report.check("a taken port", taken.returncode == 1 and b"port in use" in taken.stderr, taken.stderr.decode())
         server.get("analyses/overview")
         code, errors = server.end()
         report.equal("TERM ends it", (code, errors), (0, ""))

@@ -286,6 +286,33 @@ def tokens(report, demo):
         report.equal("with it, by any name", server.ask("/api/v1/runs", headers={"Host": "my-machine", "Authorization": f"Bearer {server.token}"}).status, 200)
 
 
+def links(report, folder):
+    """Whoever can write into a served folder cannot have other files of the server's user shown."""
+    served, private = folder / "served", folder / "private"
+    served.mkdir()
+    serve.make_demo(served / "run", "--ranks", "1", "--steps", "1")
+    serve.make_demo(private, "--ranks", "1", "--steps", "1")
+    inside, outside = next(p for p in (served / "run").iterdir() if "json" in p.name), next(p for p in private.iterdir() if "json" in p.name)
+    (served / "out").symlink_to(private)
+    (served / "mixed").mkdir()
+    (served / "mixed" / ("a-" + outside.name)).symlink_to(outside)
+    (served / "mixed" / ("b-" + inside.name)).symlink_to(inside)
+    (served / "alone").mkdir()
+    (served / "alone" / outside.name).symlink_to(outside)
+    with serve.Server(served) as server:
+        runs = {run["name"]: [trace["file"] for trace in run["traces"]] for run in server.get("runs").json()["runs"]}
+        report.equal("links: out of the folder are not followed", {name: len(files) for name, files in runs.items()}, {"run": 1, "mixed": 1})
+        report.check("links: inside of it are", runs.get("mixed", [""])[0].startswith("b-"), runs)
+        # One that becomes a link after it was listed.
+        own = served / "run" / inside.name
+        info = own.stat()
+        own.unlink()
+        own.symlink_to(outside)
+        os.utime(own, ns=(info.st_atime_ns, info.st_mtime_ns))
+        later = server.get("info", run="run")
+        report.check("links: nor when they come later", later.status >= 400, later.status)
+
+
 def main():
     report = common.Report()
     with tempfile.TemporaryDirectory() as name:
@@ -300,6 +327,7 @@ def main():
                 test(report, server)
             report.equal("nothing was said", server.end(), (0, ""))
         tokens(report, demo)
+        links(report, folder)
     return report.finish()
 
 

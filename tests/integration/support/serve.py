@@ -38,7 +38,7 @@ class Server:
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                                         preexec_fn=common.hear_interrupts)
         self.line = self._first_line()
-        found = re.match(r"Kino is at http://(\[?[^\]/]+\]?):(\d+)/(\?token=(\S+))? \(Ctrl\+C ends it\)$", self.line)
+        found = re.match(r"Kino is running at http://(\[?[^\]/]+\]?):(\d+)/(\?token=(\S+))? \(press Ctrl\+C to stop\)$", self.line)
         if not found:
             self.process.kill()
             raise RuntimeError(f"kino serve said {self.line!r}, {self.process.communicate()[1].decode()!r}")

@@ -325,7 +325,7 @@ TEST_THREADS(catalog_says_why_a_run_cannot_be_loaded)
     CHECK_STR(err.message, "no such run: 'c'");
     CHECK_EQ(kino__catalog_use(s.catalog, NULL, NULL, false, &got, &err), KINO_ARGUMENT);
     CHECK_EQ(kino__catalog_use(s.catalog, "b", "3", false, &got, &err), KINO_NOT_FOUND);
-    CHECK_STR(err.message, "run 'b' has no span '3'");
+    CHECK_STR(err.message, "run 'b' has no recording '3'");
     CHECK_EQ(kino__catalog_use(s.catalog, "b", "0", false, &got, &err), KINO_NOT_FOUND);
     kino__use newest = use(&s, "b", NULL, false), second = use(&s, "b", "2", false);
     kino__use first = use(&s, "b", "1", false);

@@ -15,7 +15,7 @@ static struct {
     uint64_t order[COUNT];
 } seen;
 
-static void work(kino__request *request)
+static void work(kino__http_request *request)
 {
     uint64_t number = request->exclusive;
     pthread_mutex_lock(&seen.gate);
@@ -36,7 +36,7 @@ static void begin(kino__lane *lane, unsigned threads, size_t most)
 
 TEST_THREADS(lane_works_on_one_at_a_time_where_that_is_asked_for)
 {
-    static kino__request requests[COUNT];
+    static kino__http_request requests[COUNT];
     kino__lane lane;
     begin(&lane, 4, COUNT);
     for (uint64_t i = 0; i < COUNT; i++) {
@@ -50,7 +50,7 @@ TEST_THREADS(lane_works_on_one_at_a_time_where_that_is_asked_for)
 
 TEST_THREADS(lane_keeps_the_order)
 {
-    static kino__request requests[50];
+    static kino__http_request requests[50];
     kino__lane lane;
     begin(&lane, 1, 50);
     for (uint64_t i = 0; i < 50; i++) {
@@ -65,7 +65,7 @@ TEST_THREADS(lane_keeps_the_order)
 
 TEST_THREADS(lane_refuses_when_it_is_full_or_ending)
 {
-    static kino__request requests[6];
+    static kino__http_request requests[6];
     kino__lane lane;
     begin(&lane, 1, 3);
     pthread_mutex_lock(&seen.gate);

@@ -46,15 +46,15 @@ TEST(params_may_be_none)
 
 TEST(params_that_are_no_text_are_refused)
 {
-    CHECK_STR(refusal("a=%"), "parameter 'a': bad % escape");
-    CHECK_STR(refusal("a=%4"), "parameter 'a': bad % escape");
-    CHECK_STR(refusal("a=%g0"), "parameter 'a': bad % escape");
-    CHECK_STR(refusal("a=%00"), "parameter 'a' is not UTF-8 text");
-    CHECK_STR(refusal("a=%ff"), "parameter 'a' is not UTF-8 text");
-    CHECK_STR(refusal("a=%c0%af"), "parameter 'a' is not UTF-8 text"); /* "/" in too many bytes */
-    CHECK_STR(refusal("a=%ed%a0%80"), "parameter 'a' is not UTF-8 text"); /* half a character */
+    CHECK_STR(refusal("a=%"), "parameter 'a': invalid % escape");
+    CHECK_STR(refusal("a=%4"), "parameter 'a': invalid % escape");
+    CHECK_STR(refusal("a=%g0"), "parameter 'a': invalid % escape");
+    CHECK_STR(refusal("a=%00"), "parameter 'a' is not valid UTF-8");
+    CHECK_STR(refusal("a=%ff"), "parameter 'a' is not valid UTF-8");
+    CHECK_STR(refusal("a=%c0%af"), "parameter 'a' is not valid UTF-8"); /* "/" in too many bytes */
+    CHECK_STR(refusal("a=%ed%a0%80"), "parameter 'a' is not valid UTF-8"); /* half a character */
     CHECK_STR(refusal("a=1&b=2&a=3"), "parameter 'a' is given twice");
-    const char *name = "a parameter's name is not letters, digits, '_' and '-'";
+    const char *name = "invalid parameter name (expected: letters, digits, '_' and '-')";
     CHECK_STR(refusal("=1"), name);
     CHECK_STR(refusal("a%20b=1"), name);
     CHECK_STR(refusal("a\x01=1"), name);
@@ -88,7 +88,7 @@ TEST(params_as_numbers)
     CHECK_EQ(kino__params_int(&params, "b", -3, 9, &n, &err), KINO_OK);
     CHECK_EQ(n, -3);
     CHECK_EQ(kino__params_int(&params, "b", 0, 9, &n, &err), KINO_ARGUMENT);
-    CHECK_STR(err.message, "parameter 'b' is a number from 0 to 9, not '-3'");
+    CHECK_STR(err.message, "invalid value '-3' for parameter 'b' (expected: 0 to 9)");
     CHECK_EQ(kino__params_int(&params, "a", 6, 9, &n, &err), KINO_ARGUMENT);
     const char *const wrong[] = {"c", "d", "e", "f", "g"};
     for (size_t i = 0; i < 5; i++)
@@ -165,7 +165,7 @@ TEST(params_lists_have_an_end)
     CHECK_EQ(n.items.count, 1048576);
     kino__vec_deinit(&n.items);
     CHECK_EQ(kino__params_numbers(&params, "b", &n, &err), KINO_ARGUMENT);
-    CHECK_STR(err.message, "parameter 'b' names more than 1048576 numbers");
+    CHECK_STR(err.message, "too many numbers for parameter 'b' (limit: 1048576)");
     kino__vec_deinit(&n.items);
     CHECK_EQ(kino__params_numbers(&params, "c", &n, &err), KINO_ARGUMENT);
     kino__vec_deinit(&n.items);
@@ -180,8 +180,8 @@ TEST(params_that_are_unknown_are_named)
     CHECK_EQ(kino__params_allow(&params, lists, 3, &err), KINO_OK);
     REQUIRE_EQ(parse("id=1&ruin=x"), KINO_OK);
     CHECK_EQ(kino__params_allow(&params, lists, 3, &err), KINO_ARGUMENT);
-    CHECK_STR(err.message, "unknown parameter 'ruin'; there are: run, span, id");
+    CHECK_STR(err.message, "unknown parameter 'ruin' (known: run, span, id)");
     CHECK_EQ(kino__params_allow(&params, lists + 1, 1, &err), KINO_ARGUMENT);
-    CHECK_STR(err.message, "unknown parameter 'id'; there are none here");
+    CHECK_STR(err.message, "unknown parameter 'id' (this route takes none)");
     kino__params_deinit(&params);
 }
