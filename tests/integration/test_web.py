@@ -18,6 +18,16 @@ from support import common
 WEB = common.ROOT / "web"
 START_SECONDS = 20
 MOST_BYTES = 150_000  # of all scripts and styles, packed
+# Options of `kino demo --plant` by the name of the run: few ranks and steps, and a straggler that is one.
+PLANTED = {
+    "device": ("device-straggler", "--ranks", "4", "--seed", "3", "--strength", "150"),
+    "gloo": ("gloo-sleep", "--ranks", "2", "--steps", "8", "--seed", "4", "--strength", "300"),
+    "clean": ("clean", "--ranks", "2", "--seed", "3"),
+    "processes": ("processes", "--ranks", "2", "--seed", "3"),
+    "pointwise": ("pointwise", "--seed", "3"),
+    "missing": ("missing-steps", "--ranks", "4", "--seed", "3"),
+    "nested": ("nested", "--ranks", "2", "--seed", "3"),
+}
 
 
 class Server:
@@ -82,6 +92,15 @@ def check_size(report):
     report.check(f"the UI has at most {MOST_BYTES} bytes, packed", size <= MOST_BYTES, f"it has {size}")
 
 
+def plant(folder):
+    """Runs with a known truth, for what the pages must agree on."""
+    folder.mkdir()
+    for name, options in PLANTED.items():
+        done = common.run("demo", folder / name, "--plant", *options, "--truth", f"{folder / name}.truth", "--no-info", "--quiet")
+        if done.returncode != 0:
+            raise RuntimeError(f"kino demo --plant {options[0]}: {done.stderr.decode()}")
+
+
 def main():
     report = common.Report()
     build()
@@ -92,15 +111,17 @@ def main():
         print("SKIPPED: chromium is not installed: no page was opened in a browser")
         return report.finish(skipped=1)
     with tempfile.TemporaryDirectory() as folder:
-        run, many = pathlib.Path(folder) / "run", pathlib.Path(folder) / "many"
+        run, many, planted = (pathlib.Path(folder) / name for name in ("run", "many", "planted"))
         many.mkdir()
         for path, options in ((run, ()), (many / "a", ("--ranks", "2")), (many / "b", ("--ranks", "2", "--seed", "7", "--steps", "5"))):
             common.run("demo", path, *options)
-        with Server(run) as one, Server(many) as two:
+        plant(planted)
+        with Server(run) as one, Server(many) as two, Server(planted) as three:
             with_ui = common.json_of(one.url + "/api/v1/status")["ui"]
             if report.check("the program has the UI in it", with_ui, "built without npm? build again"):
                 vitest(report, "browser", ["--config", "e2e/vitest.config.ts"],
-                       {"KINO_URL": one.url, "KINO_RUN": str(run), "KINO_MANY_URL": two.url, "KINO_MANY": str(many), "KINO_CHROMIUM": chromium})
+                       {"KINO_URL": one.url, "KINO_RUN": str(run), "KINO_MANY_URL": two.url, "KINO_MANY": str(many), "KINO_PLANTED_URL": three.url,
+                        "KINO_PLANTED": str(planted), "KINO_CHROMIUM": chromium})
     return report.finish()
 
 

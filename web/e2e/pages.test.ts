@@ -51,11 +51,30 @@ describe('numbers', () => {
     const devices = tableOf(answer, 'gpu_summary');
     for (const row of devices.rows) expect(text).toContain(formatPercent(Number(row[columnOf(devices, 'gpu_utilization')])));
     const advice = tableOf(rules, 'recommendations');
-    expect(advice.rows.length).toBeGreaterThan(2);
+    // what is hidden in the demo
+    expect(advice.rows.map((row) => row[columnOf(advice, 'rule')])).toEqual(expect.arrayContaining(['data-loading', 'straggler']));
     for (const row of advice.rows) {
       expect(text.toLowerCase()).toContain(String(row[columnOf(advice, 'title')]).toLowerCase());
       const gain = row[columnOf(advice, 'gain_percent')];
       if (gain !== null) expect(text).toContain(`up to ${formatPercent(Number(gain))}`);
+    }
+  });
+
+  it('overview: a step leads to itself in the timeline, with its extents on host and device', async () => {
+    const { page } = opened;
+    const [answer, times] = await Promise.all([analyze('overview'), analyze('steps'), goTo(page, 'overview?steps=table')]);
+    const steps = tableOf(answer, 'step_breakdown');
+    const of = tableOf(times, 'steps');
+    const windows = new Set(of.rows.map((row) => {
+      const at = (name: string) => Number(row[columnOf(of, name)]);
+      return `${at('step')}: ${at('start')} ${Math.max(at('start') + at('dur'), at('device_end'))}`;
+    }));
+    expect(of.rows.length).toBe(steps.rows.length);
+    const links = page.locator('main a[data-tip="Show it in the timeline"]');
+    await expect.poll(() => links.count()).toBeGreaterThan(3);
+    for (const link of (await links.all()).slice(0, 6)) {
+      const hash = new URLSearchParams((await link.getAttribute('href'))!.split('?')[1]);
+      expect([...windows]).toContain(`${await link.innerText()}: ${hash.get('from')} ${hash.get('to')}`);
     }
   });
 

@@ -16,6 +16,9 @@ const need = (name: string): string => {
 /** Where `kino serve` listens on the run of several ranks, on the folder of several runs. */
 export const url = need('KINO_URL');
 export const manyUrl = need('KINO_MANY_URL');
+/** ... and on runs with a known truth. */
+export const plantedUrl = need('KINO_PLANTED_URL');
+export const plantedFolder = need('KINO_PLANTED');
 /** The traces behind them. */
 export const folder = need('KINO_RUN');
 export const manyFolder = need('KINO_MANY');
@@ -109,17 +112,17 @@ export async function settled(page: Page): Promise<void> {
 }
 
 const run = promisify(execFile);
-const answers = new Map<string, Promise<Result>>();
+const answers = new Map<string, Promise<unknown>>();
 
-function ask(...args: string[]): Promise<Result> {
+export function ask<T = Result>(...args: string[]): Promise<T> {
   const key = args.join('\0');
   let answer = answers.get(key);
   if (!answer) {
     answer = run(need('KINO'), [...args, '--format', 'json', '--quiet'], { maxBuffer: 1 << 30 })
-      .then(({ stdout }) => JSON.parse(stdout) as Result);
+      .then(({ stdout }) => JSON.parse(stdout) as unknown);
     answers.set(key, answer);
   }
-  return answer;
+  return answer as Promise<T>;
 }
 
 /** The answer of `kino analyze` itself. */

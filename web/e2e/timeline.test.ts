@@ -225,6 +225,7 @@ describe('the rest', () => {
     await page.getByRole('button', { name: /^Pin to the top: stream 7/ }).first().click();
     await expect.poll(() => page.locator('.tl-pins').innerText()).toMatch(/stream 7/);
     await page.getByRole('searchbox', { name: 'Filter tracks' }).fill('stream');
+    await expect.poll(() => page.locator('.tl-labels').innerText()).not.toMatch(/thread/); // the rows have moved
     await page.getByRole('button', { name: /Rank 1/ }).click();
     await expect.poll(async () => [...(await written()).keys()].sort())
       .toEqual(['closed', 'filter', 'from', 'pins', 'q', 'run', 'select', 'to']);

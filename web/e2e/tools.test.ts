@@ -115,12 +115,12 @@ describe('addresses', () => {
     const { page } = opened;
     expect((await visibleRows(page, 'Temporal breakdown')).length).toBe(1);
     await goTo(page, 'analyses/kernel-breakdown');
-    await page.getByRole('checkbox', { name: 'Include last step' }).check();
+    await page.getByRole('checkbox', { name: 'Include last step' }).uncheck();
     await settled(page);
     const rows = await visibleRows(page, 'Kernel type');
     expect(rows.length).toBeGreaterThan(0);
     const again = await open(new URL(page.url()).hash.slice(2));
-    expect(await again.page.getByRole('checkbox', { name: 'Include last step' }).isChecked()).toBe(true);
+    expect(await again.page.getByRole('checkbox', { name: 'Include last step' }).isChecked()).toBe(false);
     expect(await visibleRows(again.page, 'Kernel type')).toEqual(rows);
     await again.close();
     await opened.close();

@@ -36,6 +36,12 @@ function shownTraces(of: RunInfo, chosen: string | null): TraceInfo[] {
   return list.length > 0 ? list : of.traces;
 }
 
+/** Launchers and helpers beside the ranks are no workers. */
+function whatAre(list: readonly TraceInfo[]): string {
+  const ranks = list.filter((t) => t.rank !== null).length;
+  return ranks === 0 || ranks === list.length ? 'workers' : 'processes';
+}
+
 function WorkerPicker({ of }: { of: RunInfo }) {
   const [choosing, setChoosing] = useState(false);
   const list = shownTraces(of, span.value);
@@ -43,7 +49,7 @@ function WorkerPicker({ of }: { of: RunInfo }) {
   const chosen = traces.value;
   const value = chosen === null ? '' : traceText(chosen);
   const options = [
-    { value: '', label: `All ${list.length} workers` },
+    { value: '', label: `All ${list.length} ${whatAre(list)}` },
     ...list.map((t) => ({ value: String(t.trace), label: traceName(t) })),
   ];
   if (chosen !== null && chosen.length > 1)

@@ -7,6 +7,7 @@ import {
   onOneAxis,
   spread,
   stepsOf,
+  windowOf,
 } from '../src/pages/overview/numbers';
 
 const columns = (names: string[]): Column[] => names.map((name) => ({ name, type: 'any' }));
@@ -79,11 +80,12 @@ describe('steps', () => {
   const roles = ['kernel', 'memcpy', 'memset', 'communication', 'runtime', 'dataloader', 'cpu_exec', 'other'];
   const table = make(
     'step_breakdown',
-    ['rank', 'step', 'start', 'total', ...roles],
+    ['rank', 'step', 'start', 'total', ...roles, 'host_start', 'host_dur', 'device_start', 'device_dur'],
     [
-      [0, 2, 10, 100, 60, null, null, null, null, 10, 20, 10],
-      [0, 3, 110, 80, 50, null, null, null, null, 10, 10, 10],
-      [1, 2, 5, 200, 100, null, null, null, null, 30, 40, 30],
+      // the device is a step behind: step 3 counts from the end of step 2, after its end on the host
+      [0, 2, 10, 100, 60, null, null, null, null, 10, 20, 10, 10, 40, 30, 80],
+      [0, 3, 110, 80, 50, null, null, null, null, 10, 10, 10, 50, 50, 115, 75],
+      [1, 2, 5, 200, 100, null, null, null, null, 30, 40, 30, 5, 200, null, null],
     ],
   );
   it('shows those of a rank as they are, without roles the trace does not have', () => {
@@ -98,8 +100,15 @@ describe('steps', () => {
     expect(steps.totals).toEqual([150, 80]);
     expect(steps.series[1]!.values).toEqual([20, 10]);
     expect([steps.from, steps.to]).toEqual([
-      [5, 110],
+      [5, 50],
       [205, 190],
+    ]);
+  });
+  it('shows a step from its start on the host to its end on host and device', () => {
+    expect(table.rows.map((row) => windowOf(table, row))).toEqual([
+      { from: 10, to: 110 },
+      { from: 50, to: 190 },
+      { from: 5, to: 205 },
     ]);
   });
 });
@@ -129,6 +138,9 @@ describe('lines over time', () => {
         [null, 7, 8],
       ],
     });
+  });
+  it('say nothing after their end', () => {
+    expect(onOneAxis([line('a', [0, 10, 20], [1, 2, 0]), line('b', [0, 10], [7, 0])]).values[1]).toEqual([7, 0, null]);
   });
   it('stay as they are when they are few, and become three when they are many', () => {
     const few = [line('a', [0], [1])];

@@ -2,7 +2,7 @@
 // counters.
 import { describe, expect, it } from 'vitest';
 import type { CellValue, Result, TraceInfo } from '../src/api';
-import { makeModel, setCounterRanges } from '../src/timeline/model';
+import { makeModel, setCounterRanges, setDeviceSteps, wholeStep } from '../src/timeline/model';
 import { makeTile } from './timeline-support';
 
 const COLUMNS = [
@@ -116,8 +116,35 @@ describe('makeModel', () => {
       infos,
     );
     expect(m.steps).toEqual([
-      { name: 'ProfilerStep#7', from: 100, to: 150, id: 3 },
-      { name: 'ProfilerStep#8', from: 150, to: 210, id: 4 },
+      { name: 'ProfilerStep#7', from: 100, to: 150, id: 3, number: 7, rank: 1, device: null },
+      { name: 'ProfilerStep#8', from: 150, to: 210, id: 4, number: 8, rank: 1, device: null },
+    ]);
+  });
+
+  it('knows where steps ran on the device, once it is told', () => {
+    const m = makeModel(
+      resultOf(two, [
+        [1, 1, 7, 100, 50, 3],
+        [1, 1, 8, 150, 60, 4],
+      ]),
+      infos,
+    );
+    const table = {
+      name: 'steps',
+      columns: ['rank', 'step', 'start', 'dur', 'device_start', 'device_end'].map((name) => ({
+        name,
+        type: 'any' as const,
+      })),
+      rows: [
+        [1, 7, 100, 50, 120, 190],
+        [1, 8, 150, 60, null, null],
+        [2, 8, 150, 60, 1, 2],
+      ],
+    };
+    expect(setDeviceSteps(m, { ...resultOf(two), tables: [table] })).toBe(true);
+    expect(m.steps.map((step) => wholeStep(step))).toEqual([
+      { from: 100, to: 190 },
+      { from: 150, to: 210 },
     ]);
   });
 

@@ -9,7 +9,7 @@ import { CommunicationStacks, ComputationStacks, stepsOf, StepSelect } from './d
 import './distributed.css';
 
 const GROUPS_HELP =
-  'Kernels of collectives, matched between ranks. The last rank is the one that most often started ' +
+  'Collectives matched between ranks: their kernels, or the spans of the host where there are none. The last rank is the one that most often started ' +
   'last: the others wait for it.';
 
 const WORKERS_HELP =
@@ -30,6 +30,7 @@ const GROUP_TITLES = {
   bus_bandwidth: 'Bus bandwidth',
   last_rank: 'Last rank',
   last_count: 'Times last',
+  kernels: 'Calls, all ranks',
 };
 
 function Collectives() {
@@ -45,7 +46,7 @@ function Collectives() {
                 reason={missing(
                   result.input.notes,
                   'collectives',
-                  'not available: no kernel of a collective was recorded',
+                  'not available: no collective was recorded',
                 )}
               />
             );

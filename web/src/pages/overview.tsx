@@ -17,14 +17,43 @@ function saying(values: string[]): string {
   return [...new Set(values)].join(', ');
 }
 
+/** The device type of a trace in which no device had work. */
+const HOST_ONLY = 'CPU';
+
+/** "7", "7 per rank", "2 to 3 per rank", as the report has it. */
+function stepCount(counts: number[]): string {
+  if (counts.length === 0) return '–';
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  return (least === most ? String(most) : `${least} to ${most}`) + (counts.length > 1 ? ' per rank' : '');
+}
+
+/** Nothing ran on a device: then nothing is said about devices. */
+function isHostOnly(result: Result, rank: string): boolean {
+  const rows = objects(ofRank(tableOf(result, 'configuration'), rank));
+  return rows.length > 0 && rows.every((row) => row.device_type === HOST_ONLY);
+}
+
+function Devices({ result, rank, several }: { result: Result; rank: string; several: boolean }) {
+  return (
+    <Panel title="GPU summary" help="Over the time from the start of the first step to the end of the last.">
+      <Gpus
+        table={ofRank(tableOf(result, 'gpu_summary'), rank)}
+        several={several}
+        hasKernels={objects(tableOf(result, 'step_breakdown')).some((row) => (asNumber(row.kernel) ?? 0) > 0)}
+      />
+    </Panel>
+  );
+}
+
 function Configuration({ result, rank }: { result: Result; rank: string }) {
   const table = ofRank(tableOf(result, 'configuration'), rank);
   const rows = objects(table);
   const help = (name: string) => table.columns.find((column) => column.name === name)?.help;
   const texts = (name: string) => saying(rows.map((row) => asText(row[name])).filter((text) => text !== ''));
   const left = rows.reduce((sum, row) => sum + (asNumber(row.steps_left_out) ?? 0), 0);
-  const steps = texts('steps') + (rows.length > 1 ? ' per rank' : '');
+  const steps = stepCount(rows.map((row) => asNumber(row.steps)).filter((count) => count !== null));
   const devices = rows.reduce((sum, row) => sum + (asNumber(row.devices) ?? 0), 0);
+  const types = texts('device_type');
   const all = executions(result);
   const mean = meanExecution(rank === ALL ? all : all.filter((one) => one.key === rank));
   const worker = rows.length === 1 ? asText(rows[0]!.worker) : '';
@@ -33,17 +62,19 @@ function Configuration({ result, rank }: { result: Result; rank: string }) {
       <Figure
         name="Average step"
         value={mean ? formatDuration(mean.time) : '–'}
-        help="Mean over the steps of the averages"
+        help={rows.length > 1 ? 'Mean over all steps of all ranks' : 'Mean over the steps'}
       />
-      <Figure name="Workers" value={texts('number_of_workers') || '–'} help="Traces of the run" />
-      <Figure name="Device type" value={texts('device_type') || '–'} help={help('device_type')} />
-      <Figure name="Devices used" value={formatCount(devices)} help="Devices that had work" />
+      <Figure name="Workers" value={texts('number_of_workers') || '–'} help="Traces of the run's ranks" />
+      <Figure name="Device type" value={types || '–'} help={help('device_type')} />
+      {types !== HOST_ONLY && (
+        <Figure name="Devices used" value={formatCount(devices)} help="Devices that had work" />
+      )}
       <Figure
         name={left > 0 ? `Steps (${left} left out)` : 'Steps'}
         value={steps}
         help={`Steps: ${help('steps')}. Left out: ${help('steps_left_out')}.`}
       />
-      <Figure name="Events" value={formatCount(result.input.events)} help="Events of all traces" />
+      <Figure name="Events" value={formatCount(result.input.events)} help="Events of these traces" />
       {worker && <Figure name="Worker" value={worker} help={help('worker')} />}
     </div>
   );
@@ -69,20 +100,14 @@ export default function Overview() {
               <StepChart result={result} rank={rank} />
               <AverageStep result={result} rank={rank} />
             </div>
-            <Panel
-              title="GPU summary"
-              help="Over the time from the start of the first step to the end of the last."
-            >
-              <Gpus
-                table={ofRank(tableOf(result, 'gpu_summary'), rank)}
-                several={rank === ALL && ranks.length > 1}
-              />
-            </Panel>
+            {!isHostOnly(result, rank) && (
+              <Devices result={result} rank={rank} several={rank === ALL && ranks.length > 1} />
+            )}
             <View of={findings} height={300} notes={false}>
               {(found) => <Findings result={found} rank={rank} />}
             </View>
             {rank === ALL && <RankBars result={result} onSelect={(key) => (choice.value = key)} />}
-            <Utilization result={result} rank={rank} />
+            {!isHostOnly(result, rank) && <Utilization result={result} rank={rank} />}
           </div>
         )}
       </View>

@@ -7,6 +7,7 @@ import { MAP_HEIGHT, RULER_HEIGHT } from './header';
 import { counterAt, eventAtPoint, lineAt } from './hit';
 import { linesBetween } from './layout';
 import { all, listen, type Undo } from './listen';
+import { wholeStep } from './model';
 import { DRAW_ALL, DRAW_HEADER, DRAW_OVERLAY, type Area, type Store } from './store';
 import { panRange, spanOf, zoomRange } from './view';
 
@@ -264,7 +265,7 @@ export function watchHeader(store: Store, canvas: HTMLCanvasElement): Undo {
   const onDouble = (e: MouseEvent): void => {
     if (isInMap(e)) return store.setView(store.model.bounds);
     const step = store.model.steps.find((s) => timeIn(s, store.timeAt(x(e))));
-    if (step) store.setView(step);
+    if (step) store.setView(wholeStep(step));
   };
   return all([
     listen(canvas, 'pointerdown', onDown),

@@ -203,15 +203,26 @@ export function createHeader(canvas: HTMLCanvasElement) {
       c.fillRect(x0, top + 1, Math.max(x1 - x0 - 1, 1), STEPS_HEIGHT - 3);
       c.globalAlpha = 1;
       c.fillRect(x0, top + 1, x1 - x0 > 6 ? 2 : 1, STEPS_HEIGHT - 3);
+      drawDeviceExtent(store, s, width, top);
       if (x1 - x0 > 24) nameStep(s, Math.max(x0, 0) + 6, x1 - x0 - 12, top + STEPS_HEIGHT / 2, p);
     }
   }
 
-  /** As much of `ProfilerStep#7  12 ms` as there is room for. */
+  /** A line at the foot of the step: where its work ran on the device. */
+  function drawDeviceExtent(store: Store, s: Step, width: number, top: number): void {
+    if (s.device === null) return;
+    const x0 = Math.max(store.xOf(s.device.from), -2);
+    const x1 = Math.min(store.xOf(s.device.to), width + 2);
+    if (x1 - x0 >= 1) c.fillRect(x0, top + STEPS_HEIGHT - 3, x1 - x0 - 1, 2);
+  }
+
+  /** As much of `ProfilerStep#7  host 12 ms, device 11 ms` as there is room for. */
   function nameStep(s: Step, x: number, room: number, y: number, p: Palette): void {
     c.fillStyle = p.css.text;
     const short = s.name.replace(/^ProfilerStep#?/, '');
-    for (const text of [`${s.name}  ${formatDuration(s.to - s.from)}`, s.name, short]) {
+    const host = `${s.name}  host ${formatDuration(s.to - s.from)}`;
+    const device = s.device === null ? [] : [`${host}, device ${formatDuration(s.device.to - s.device.from)}`];
+    for (const text of [...device, host, s.name, short]) {
       if (c.measureText(text).width > room) continue;
       c.fillText(text, x, y);
       return;

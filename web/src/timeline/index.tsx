@@ -1,12 +1,12 @@
 // The timeline page: loads what there is to draw, and puts bar, stage and panel together.
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Empty, ErrorBox, Loading, toast, useCommands, useKeyHelp, useRoute } from '../components';
-import type { Result } from '../api';
+import { analyze, type Result } from '../api';
 import { currentRun, run, runVersion, span, traces as chosen } from '../state';
 import { clearSelection, focusSelection, markSelection, selectAll, stopRequests } from './actions';
 import { KEY_HELP } from './keys';
 import { groupKey } from './layout';
-import { makeModel, setCounterRanges, type Model } from './model';
+import { makeModel, setCounterRanges, setDeviceSteps, type Model } from './model';
 import { BottomPanel } from './panel';
 import { fetchTile } from './requests';
 import { Stage } from './stage';
@@ -35,11 +35,22 @@ function loadCounterRanges(model: Model, store: Store): void {
     );
 }
 
+/** Later than the first picture: the links between launches and work are needed for it. */
+function loadDeviceSteps(model: Model, store: Store): void {
+  if (model.steps.length === 0) return;
+  analyze('steps')
+    .then((result) => {
+      if (setDeviceSteps(model, result)) store.invalidate();
+    })
+    .catch(() => undefined); // the extents on the host are there
+}
+
 function Timeline({ model }: { model: Model }) {
   const store = useMemo(() => createStore(model), [model]);
   useEffect(() => {
     const stopUrl = followUrl(store);
     loadCounterRanges(model, store);
+    loadDeviceSteps(model, store);
     return () => {
       stopUrl();
       stopRequests();

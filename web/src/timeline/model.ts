@@ -5,9 +5,36 @@ import { groupKey, type Track } from './layout';
 import { decodeTile } from './tile';
 import type { Range } from './view';
 
+/** From its start to its end on the host. */
 export interface Step extends Range {
   name: string;
   id: number | null;
+  number: number | null;
+  rank: number | null;
+  /** where its work ran on the device, once it is known */
+  device: Range | null;
+}
+
+/** All of it, on the host and on the device. */
+export function wholeStep(step: Step): Range {
+  if (step.device === null) return { from: step.from, to: step.to };
+  return { from: Math.min(step.from, step.device.from), to: Math.max(step.to, step.device.to) };
+}
+
+/** Puts in the extents on the device, from the analysis `steps`; false: there are none. */
+export function setDeviceSteps(model: Model, result: Result): boolean {
+  let hasAny = false;
+  const keyOf = (rank: unknown, number: unknown, start: unknown): string => `${rank}/${number}/${start}`;
+  const steps = new Map(model.steps.map((s) => [keyOf(s.rank, s.number, s.from), s]));
+  for (const row of objects(tableOf(result, 'steps'))) {
+    const from = numberOf(row.device_start);
+    const to = numberOf(row.device_end);
+    const step = steps.get(keyOf(row.rank, row.step, row.start));
+    if (from === null || to === null || !step) continue;
+    step.device = { from, to };
+    hasAny = true;
+  }
+  return hasAny;
 }
 
 export interface Lost extends Range {
@@ -127,6 +154,9 @@ function stepsOf(rows: Row[]): Step[] {
       from: numberOf(r.start) ?? 0,
       to: (numberOf(r.start) ?? 0) + (numberOf(r.dur) ?? 0),
       id: numberOf(r.id),
+      number: numberOf(r.number),
+      rank: numberOf(r.rank),
+      device: null,
     }));
 }
 

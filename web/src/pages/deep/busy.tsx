@@ -38,7 +38,10 @@ export function TemporalBreakdown() {
                 help="Mean of the ranks: nothing at work"
               />
             </div>
-            <Panel title="Time of each device" help="From the first to the last work of the device">
+            <Panel
+              title="Time of each device"
+              help="Shares of the time from the first to the last work of the device, in all steps. Those of the overview are of the steps, which also have time on the host before and after."
+            >
               <Bars
                 {...bars}
                 series={['computing', 'not computing', 'idle']}

@@ -37,6 +37,8 @@ export function CriticalPath() {
       {(result) => {
         const summary = tableOf(result, 'summary');
         const graph = tableOf(result, 'graph');
+        if (graph.rows.length > 0 && sumOf(graph, 'path_weight') === null)
+          return <Nothing result={result} otherwise="No critical path: no operator, call or device work takes part." />;
         if (graph.rows.length === 0)
           return <Nothing result={result} otherwise="No critical path: the annotation does not occur." />;
         const ranks = ranksOf(graph);
@@ -47,6 +49,7 @@ export function CriticalPath() {
         };
         const part = ofRank(tableOf(result, 'breakdown'), rank);
         const one = ofRank(graph, rank);
+        const isOk = one.rows.every((r) => r[columnIndex(one, 'is_ok')] === true);
         const sum = (name: string) => sumOf(one, name) ?? 0;
         return (
           <>
@@ -58,8 +61,8 @@ export function CriticalPath() {
               />
               <Figure
                 name="Of the stretch"
-                value={formatPercent((100 * sum('path_weight')) / sum('region'))}
-                help="Length of the path against that of the stretch"
+                value={isOk ? formatPercent((100 * sum('path_weight')) / sum('region')) : 'not available'}
+                help="Length of the path against the time from the start of the stretch to its end, or to the end of the path"
               />
               <Figure name="Events on it" value={formatCount(sum('path_events'))} />
               <Figure name="Events looked at" value={formatCount(sum('events'))} />

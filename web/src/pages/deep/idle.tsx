@@ -84,6 +84,12 @@ function Activity({ result, row, gaps }: { result: Result; row: CellValue[]; gap
   );
 }
 
+/** Shorter gaps do not count: a time, as it was asked for or as the analysis has it. */
+function leastGap(result: Result): string {
+  const least = result.params.min_gap;
+  return typeof least === 'number' ? formatUnit(least, 'ns') : String(least);
+}
+
 export function Gaps() {
   const num = urlSignal('num', '10');
   return (
@@ -102,7 +108,9 @@ export function Gaps() {
         return (
           <>
             <div class="columns-2">
-              <Panel title="Who is to blame" help="Idle time of each device by what the host did meanwhile">
+              <Panel
+                title="Who is to blame"
+                help={`Idle time of each device in gaps of ${leastGap(result)} and more, by what the host did meanwhile`}>
                 <Bars {...blame} unit="ns" horizontal legend />
               </Panel>
               <Panel title="Largest gaps">

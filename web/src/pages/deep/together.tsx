@@ -40,6 +40,7 @@ export function Collectives() {
               result={result}
               table="collectives"
               title="Operations"
+              titles={{ kernels: 'Calls, all ranks' }}
               sort={{ column: 'duration', descending: true }}
               group={['operation', 'process_group']}
             />
@@ -47,10 +48,17 @@ export function Collectives() {
               result={result}
               table="sizes"
               title="By size"
+              titles={{ kernels: 'Calls, all ranks' }}
               sort={{ column: 'size', descending: true }}
               group={['operation']}
             />
-            <TablePanel result={result} table="ranks" title="By rank" group={['rank', 'operation']} />
+            <TablePanel
+              result={result}
+              table="ranks"
+              title="By rank"
+              titles={{ kernels: 'Calls' }}
+              group={['rank', 'operation']}
+            />
           </>
         );
       }}
@@ -112,10 +120,10 @@ export function Stragglers() {
         return (
           <>
             <div class="columns-2">
-              <Panel title="Iterations in which the rank was late">
+              <Panel title="Steps in which the rank was slow">
                 <Bars
                   categories={names}
-                  series={['iterations']}
+                  series={['steps']}
                   values={[column<number | null>(table, 'score')]}
                   unit="count"
                   horizontal

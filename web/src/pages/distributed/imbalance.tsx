@@ -13,7 +13,9 @@ const METRICS = [
     label: 'Waiting for other ranks',
     table: 'communication_overview',
     columns: ['synchronizing_time'],
-    help: 'Time that the rank waited in collectives: the others waited for the pale rank of a column.',
+    help:
+      'Time that the rank waited in collectives, also while it computed: the others waited for the pale rank ' +
+      'of a column.',
   },
   {
     id: 'computation',

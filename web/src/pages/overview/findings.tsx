@@ -43,8 +43,15 @@ function Ranks({ value, of }: { value: unknown; of: number }) {
   );
 }
 
-function Finding({ row, ranks }: { row: Record<string, CellValue>; ranks: number }) {
+/** Of whose step: a rank's, where there are several. */
+function gainOf(row: Record<string, CellValue>, ranks: number): string {
   const gain = asNumber(row.gain_percent);
+  if (gain === null) return 'gain not known';
+  const whose = ranks > 1 && asNumber(row.rank) !== null ? ` of ${rankLabel(rankKey(row.rank))}'s step` : '';
+  return `up to ${formatPercent(gain)}${whose}`;
+}
+
+function Finding({ row, ranks }: { row: Record<string, CellValue>; ranks: number }) {
   const severity = asText(row.severity);
   return (
     <li class={`finding finding-${severity}`}>
@@ -54,9 +61,9 @@ function Finding({ row, ranks }: { row: Record<string, CellValue>; ranks: number
         {ranks > 1 && <Ranks value={row.ranks} of={ranks} />}
         <span
           class="finding-gain"
-          data-tip="Estimate of the step time saved; estimates of different findings do not add up"
+          data-tip="Estimate of the step time saved; findings of one rank never count the same time twice"
         >
-          {gain === null ? 'gain not known' : `up to ${formatPercent(gain)}`}
+          {gainOf(row, ranks)}
         </span>
       </div>
       <p>{asText(row.seen)}</p>

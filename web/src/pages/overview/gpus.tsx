@@ -105,9 +105,15 @@ const TITLES = {
   kernel_time_using_tensor_cores: 'Tensor cores',
 };
 
-export function Gpus({ table, several }: { table: Table; several: boolean }) {
-  if (table.rows.length === 0)
-    return <Empty reason="not available: no kernel ran on a device (record with ProfilerActivity.CUDA)" />;
+/** Kernels without a device number (and so without a row here) are no reason to record again. */
+function noRows(hasKernels: boolean): string {
+  return hasKernels
+    ? 'not available: the trace does not say on which device its kernels ran'
+    : 'not available: the trace has no kernels';
+}
+
+export function Gpus({ table, several, hasKernels }: { table: Table; several: boolean; hasKernels: boolean }) {
+  if (table.rows.length === 0) return <Empty reason={noRows(hasKernels)} />;
   if (table.rows.length > MOST_CARDS)
     return <DataTable id="gpus" table={table} columns={filledColumns(table)} titles={TITLES} height={420} />;
   return (

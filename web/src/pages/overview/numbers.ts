@@ -2,7 +2,7 @@
 import { objects, tableOf, type Result, type Table } from '../../api';
 import { ALL, asNumber, asText, ofRank, place, rankKey } from '../common/tables';
 
-/** Parts of a step in the order in which they are looked for; colours are those of the timeline. */
+/** Parts of a step in the order of the analysis; colours are those of the timeline. */
 export const ROLES = [
   { key: 'kernel', label: 'Kernel', color: 'var(--cat-4)' },
   { key: 'memcpy', label: 'Memcpy', color: 'var(--cat-5)' },
@@ -70,11 +70,25 @@ export interface Steps {
   series: { name: string; color: string; values: number[] }[];
 }
 
+/**
+ * When a step ran, on the host and on the device: what the timeline shows of it. Its time in the breakdown
+ * is counted from the end of the step before, so that parts add up, and may begin after its end on the host.
+ */
+export function windowOf(table: Table, row: Table['rows'][number]): { from: number; to: number } {
+  const at = (name: string) => asNumber(row[place(table, name)]);
+  const from = at('host_start') ?? 0;
+  const device = at('device_start');
+  const hostEnd = from + (at('host_dur') ?? 0);
+  return {
+    from: device === null ? from : Math.min(from, device),
+    to: device === null ? hostEnd : Math.max(hostEnd, device + (at('device_dur') ?? 0)),
+  };
+}
+
 /** The steps of a rank, or of all: then the mean over the ranks that have the step. */
 export function stepsOf(table: Table, rank: string): Steps {
   const rows = ofRank(table, rank).rows;
   const stepAt = place(table, 'step');
-  const startAt = place(table, 'start');
   const totalAt = place(table, 'total');
   const byStep = new Map<string, typeof rows>();
   for (const row of rows) {
@@ -86,11 +100,10 @@ export function stepsOf(table: Table, rank: string): Steps {
   const groups = [...byStep.values()];
   const meanOf = (group: typeof rows, at: number) =>
     group.reduce((sum, row) => sum + (asNumber(row[at]) ?? 0), 0) / group.length;
-  const startOf = (row: (typeof rows)[number]) => asNumber(row[startAt]) ?? 0;
   return {
     names: [...byStep.keys()],
-    from: groups.map((group) => Math.min(...group.map(startOf))),
-    to: groups.map((group) => Math.max(...group.map((row) => startOf(row) + (asNumber(row[totalAt]) ?? 0)))),
+    from: groups.map((group) => Math.min(...group.map((row) => windowOf(table, row).from))),
+    to: groups.map((group) => Math.max(...group.map((row) => windowOf(table, row).to))),
     totals: groups.map((group) => meanOf(group, totalAt)),
     series: ROLES.filter((role) => rows.some((row) => row[place(table, role.key)] !== null)).map((role) => ({
       name: role.label,
@@ -134,14 +147,18 @@ export interface Line {
   values: number[];
 }
 
-/** All lines over the times of any of them: what holds at a time is what was said last. */
+/**
+ * All lines over the times of any of them: what holds at a time is what was said last, but nothing is known
+ * before a line begins and after it ends, as of a rank whose trace ends early.
+ */
 export function onOneAxis(lines: Line[]): { x: number[]; values: (number | null)[][] } {
   const x = [...new Set(lines.flatMap((line) => line.time))].sort((a, b) => a - b);
   const values = lines.map((line) => {
+    const end = line.time.at(-1) ?? -Infinity;
     let at = -1;
     return x.map((time) => {
       while (at + 1 < line.time.length && line.time[at + 1]! <= time) at++;
-      return at < 0 ? null : line.values[at]!;
+      return at < 0 || time > end ? null : line.values[at]!;
     });
   });
   return { x, values };

@@ -6,13 +6,16 @@ import { formatCount, formatDuration, formatPercent } from '../../format';
 import { goTo, urlSignal } from '../../state';
 import { ChartOrTable } from '../common/chart-or-table';
 import { WindowLink } from '../common/links';
-import { ALL, asNumber, asText, ofRank, place, rankLabel, shownColumns } from '../common/tables';
-import { colorOf, executions, meanExecution, ROLES, stepsOf, type Execution } from './numbers';
+import { ALL, asText, ofRank, place, rankLabel, shownColumns } from '../common/tables';
+import { colorOf, executions, meanExecution, ROLES, stepsOf, windowOf, type Execution } from './numbers';
 
 const ROLE_HELP =
-  'A moment of a step belongs to the first of these that is at work: kernel, copy, set, communication, ' +
-  'runtime call, data loader, other work of the host; what is left is Other. The parts add up to the step.';
-const STEP_HELP = 'Click on a step to see it in the timeline.';
+  'A moment of a step belongs to the first of these that is at work: kernel, communication, copy, set, ' +
+  'runtime call, data loader, other work of the host; what is left is Other. Without kernels the data loader and ' +
+  'operators come before communication. The parts add up to the step.';
+const STEP_HELP =
+  'Click on a step to see it in the timeline, from its start on the host to the end of its work on host and ' +
+  'device. A step is counted from the end of the step before; its extents on host and device are in the table.';
 
 function StepTable({ result, rank }: { result: Result; rank: string }) {
   const table = useMemo(() => ofRank(tableOf(result, 'step_breakdown'), rank), [result, rank]);
@@ -26,8 +29,7 @@ function StepTable({ result, rank }: { result: Result; rank: string }) {
       height={252}
       cell={(row, column) => {
         if (column.name !== 'step') return undefined;
-        const from = asNumber(row[at('start')]) ?? 0;
-        const to = from + (asNumber(row[at('total')]) ?? 0);
+        const { from, to } = windowOf(table, row);
         return <WindowLink from={from} to={to} text={asText(row[at('step')]) || 'whole trace'} />;
       }}
       exportUrl={() => urlOf('analyses/overview.csv', { table: 'step_breakdown' })}
