@@ -1,27 +1,34 @@
 # The usual errands; the work is in CMakePresets.json and tools/.
 #   make demo     from nothing to a first result      make bench    speed, as a table and as JSON
-#   make test     everything that must hold           make fuzz     each target for FUZZ_SECONDS
-#   make lint     format, static checks, layers       make install  into PREFIX (DESTDIR is honoured)
+#   make check    what is quick, before a review      make fuzz     each target for FUZZ_SECONDS
+#   make test     everything that must hold           make lint     format, static checks, layers
+#   make test-all more seeds, and what takes long     make install  into PREFIX (DESTDIR is honoured)
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 
-.PHONY: all release demo test bench lint fuzz install clean format
+.PHONY: all release demo check test test-all bench lint fuzz install clean format
 
 all: release
 
 release:
 	@tools/install-deps build
-	@tools/build release --jobs $(JOBS)
+	@tools/build release --jobs $(JOBS) --progress
 
-demo: release
+demo:
+	@echo 'make demo: the packages that the build needs, the build (some minutes the first time), then a run and its report'
+	@$(MAKE) --no-print-directory release
 	@tools/run-demo build/release/kino
 
-test:
+check:
+	@tools/install-deps build
+	@tools/run-tests --tier check --jobs $(JOBS)
+
+test test-all:
 	@tools/install-deps test
 	@tools/install-torch
 	@tools/install-hta
-	@tools/run-tests --jobs $(JOBS)
+	@tools/run-tests --tier $(patsubst test-%,%,$@) --jobs $(JOBS)
 
 bench:
 	@tools/install-deps bench
