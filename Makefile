@@ -3,11 +3,12 @@
 #   make check    what is quick, before a review      make fuzz     each target for FUZZ_SECONDS
 #   make test     everything that must hold           make lint     format, static checks, layers
 #   make test-all more seeds, and what takes long     make install  into PREFIX (DESTDIR is honoured)
+#   make wheel    import kino, as a wheel and an sdist
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 
-.PHONY: all release demo check test test-all bench lint fuzz install clean format
+.PHONY: all release demo check test test-all bench lint fuzz install wheel clean format
 
 all: release
 
@@ -28,6 +29,7 @@ test test-all:
 	@tools/install-deps test
 	@tools/install-torch
 	@tools/install-hta
+	@tools/install-python
 	@tools/run-tests --tier $(patsubst test-%,%,$@) --jobs $(JOBS)
 
 bench:
@@ -47,6 +49,10 @@ install:
 	@tools/install-deps install
 	@tools/build release --jobs $(JOBS) -DKINO_MAN=ON
 	@cmake --install build/release --prefix '$(PREFIX)'
+
+wheel:
+	@tools/install-deps python
+	@tools/make-wheel
 
 format:
 	@tools/run-format

@@ -1,0 +1,37 @@
+# kino._engine, the extension behind `import kino`: python/src on the static engine, on Python's limited API, so that one
+# build serves every CPython from 3.9 on. python/CMakeLists.txt makes a wheel of it; here it is built for the tests, with
+# the package beside it (build/<preset>/python/kino), so that PYTHONPATH=build/<preset>/python is all they need.
+
+set(is_wanted OFF)
+if(KINO_TESTS OR KINO_BENCH)
+    set(is_wanted ON)
+endif()
+option(KINO_PYTHON "Build the Python extension, where Python's headers are installed" ${is_wanted})
+if(NOT KINO_PYTHON)
+    return()
+endif()
+
+find_package(Python 3.9 COMPONENTS Interpreter Development.Module)
+if(NOT Python_Development.Module_FOUND)
+    message(WARNING "Python's headers are missing (tools/install-deps python): kino._engine is not built")
+    return()
+endif()
+
+file(GLOB python_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/python/src/*.c")
+add_library(kino_python MODULE ${python_sources})
+set_target_properties(kino_python PROPERTIES PREFIX "" OUTPUT_NAME _engine SUFFIX .abi3.so)
+target_compile_definitions(kino_python PRIVATE Py_LIMITED_API=0x03090000)
+target_include_directories(kino_python SYSTEM PRIVATE ${Python_INCLUDE_DIRS})
+target_link_libraries(kino_python PRIVATE kino_engine_static)
+# Nothing but PyInit__engine: other extensions may have a kino_run of their own, or another SQLite.
+target_link_options(kino_python PRIVATE -Wl,--exclude-libs,ALL)
+
+if(NOT SKBUILD)
+    set(python_folder "${CMAKE_CURRENT_BINARY_DIR}/python/kino")
+    set_target_properties(kino_python PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${python_folder}")
+    # Links, so that a change of the package needs no build; made at each build, so that new files are found.
+    add_custom_target(kino_python_package ALL
+        COMMAND ${CMAKE_COMMAND} -E make_directory "${python_folder}"
+        COMMAND sh -c "for file in \"$1\"/*; do ln -sfn \"$file\" \"$2\"/; done" sh
+                "${CMAKE_CURRENT_SOURCE_DIR}/python/kino" "${python_folder}" VERBATIM)
+endif()

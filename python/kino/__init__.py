@@ -1,0 +1,31 @@
+"""Kino: where machine-learning time goes.
+
+Reads traces of the PyTorch profiler (Kineto) and other Chrome traces, and answers with tables that pandas, polars,
+pyarrow and DuckDB take as they are:
+
+    import kino
+
+    with kino.open("run/") as run:
+        print(run.report())                                  # where the time goes, what to do first
+        run.temporal_breakdown().to_pandas()                 # every analysis is a method
+        run.query("SELECT name, sum(dur) FROM kernel GROUP BY name ORDER BY 2 DESC LIMIT 10")
+        run.events(["ts", "dur", "name"]).to_arrow()         # the store's columns, without a copy
+"""
+from ._definitions import Analysis, Column, Parameter, TableDefinition, analyses
+from ._demo import demo, formats
+from ._diff import Diff, diff
+from ._engine import version as _version
+from ._errors import (ArgumentError, CancelledError, Error, FileError, FormatError, LimitError, NotFoundError,
+                      OutOfMemoryError, SqlError, UnavailableError)
+from ._events import Events, event_columns
+from ._program import program
+from ._report import Check, Finding, Report
+from ._run import Run, Trace, open
+from ._table import Result, Table
+
+__version__ = _version()
+
+__all__ = ["Analysis", "ArgumentError", "CancelledError", "Check", "Column", "Diff", "Error", "Events", "FileError", "Finding",
+           "FormatError", "LimitError", "NotFoundError", "OutOfMemoryError", "Parameter", "Report", "Result", "Run",
+           "SqlError", "Table", "TableDefinition", "Trace", "UnavailableError", "__version__", "analyses", "demo", "diff",
+           "event_columns", "formats", "open", "program"]

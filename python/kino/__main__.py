@@ -1,0 +1,4 @@
+"""python -m kino is the program kino."""
+from ._program import main
+
+main()
