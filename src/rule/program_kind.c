@@ -90,17 +90,13 @@ static kino__device_family find_device(const kino__profile *p)
 kino__program_kind kino__program_of(const kino__profile *profile)
 {
     const kino__trace *trace = profile->trace;
-    kino__program_kind program = {.device = find_device(profile),
-                                  .is_training = profile->has_backward_flows};
-    size_t strings = kino__string_pool_count(&trace->strings);
     const uint32_t trains = KINO__NAME_OPTIMIZER | KINO__NAME_BACKWARD_ROOT | KINO__NAME_ACCUMULATE;
-    for (kino_strid id = 0; id < strings; id++) {
-        program.is_training |= (profile->name_flags[id] & trains) != 0;
-        if (program.framework == KINO__FRAMEWORK_NONE)
-            program.framework = framework_of(kino__trace_string(trace, id));
-        if (program.is_training && program.framework != KINO__FRAMEWORK_NONE)
-            break;
-    }
+    kino__program_kind program = {.device = find_device(profile),
+                                  .is_training =
+                                      profile->has_backward_flows || profile->seen_names & trains};
+    size_t strings = kino__string_pool_count(&trace->strings);
+    for (kino_strid id = 0; id < strings && program.framework == KINO__FRAMEWORK_NONE; id++)
+        program.framework = framework_of(kino__trace_string(trace, id));
     return program;
 }
 

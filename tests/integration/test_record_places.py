@@ -95,7 +95,7 @@ def check_killed(folder, program):
     deadline = time.monotonic() + 20
     while time.monotonic() < deadline:
         _, _, err = record("--sampling", "off", "--", "true", env=env)
-        if "still runs" not in err:
+        if "still running" not in err:
             break
     recover = f"found an unfinished earlier recording: use 'kino recover {work} OUT' to recover it (without samples), or {remove}"
     report.check("what was left is said, with what to do", recover in err, err)

@@ -55,7 +55,7 @@ def check_report(report, folder):
     answer = json.loads(common.run("report", folder, "--format", "json", "--quiet").stdout)
     facts, summary = answer["report"]["facts"], " ".join(sentence["text"] for sentence in answer["report"]["summary"])
     report.equal("ranks", facts["ranks"], "2 (0, 1)")
-    report.equal("steps", facts["steps"], f"{STEPS - 1} a rank (#0–{STEPS - 2}), from Optimizer.step")
+    report.equal("steps", facts["steps"], f"{STEPS - 1} per rank (#0–{STEPS - 2}), from Optimizer.step")
     report.check("the headline names rank 1 and its host", "Rank 1 is the slowest: its host takes" in summary, summary)
     report.check("nobody else", "Rank 0" not in summary, summary)
     text = " ".join(common.run("report", folder, "--quiet").stdout.decode().split())

@@ -26,14 +26,17 @@ static bool is_point_to_point(const kino__profile *p, const kino__comm_record *r
 }
 
 /* Is there a call or a span that sends or receives? Kernels of some libraries have one name for
- * all that they do. */
+ * all that they do. Only operators count: a sampled stack has functions like
+ * c10d::detail::TCPClient::sendRaw, too. */
 static bool has_point_to_point(const kino__profile *p)
 {
-    size_t strings = kino__string_pool_count(&p->trace->strings);
-    for (kino_strid id = 0; id < strings; id++)
-        if (p->name_flags[id] & (KINO__NAME_COMM_CALL | KINO__NAME_COLLECTIVE) &&
-            kino__comm_is_point_to_point(kino__trace_string(p->trace, id)))
+    for (size_t i = 0; i < p->nodes.count; i++) {
+        kino_strid name = kino__node_name_id(p, &p->nodes.items[i]);
+        if (name != KINO_NO_STRING &&
+            p->name_flags[name] & (KINO__NAME_COMM_CALL | KINO__NAME_COLLECTIVE) &&
+            kino__comm_is_point_to_point(kino__trace_string(p->trace, name)))
             return true;
+    }
     for (size_t i = 0; i < p->comm.count; i++)
         if (is_point_to_point(p, &p->comm.items[i]))
             return true;

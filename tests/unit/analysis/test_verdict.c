@@ -1,5 +1,6 @@
 /* test_verdict.c - stragglers: who is accused, who is not, and of what. Facts made by hand. */
 #include "analysis/verdict/verdict.h"
+#include "unit/chrome_load.h"
 #include "unit/fixture.h"
 #include "unit/test.h"
 
@@ -233,4 +234,31 @@ TEST(verdict_finds_the_stages_of_a_pipeline_by_who_receives_from_whom)
     CHECK_STR(verdict(), "-");
     add_pipeline(200000, 150000);
     CHECK_STR(verdict(), "3:kernels 150000");
+}
+
+/* A trace with one operator and one sample of those names: does the rank send and receive? */
+static bool sends(const char *called, const char *sampled)
+{
+    char text[600];
+    (void)snprintf(text, sizeof text,
+                   "{\"traceEvents\": ["
+                   "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"%s\",\"pid\":1,\"tid\":1,"
+                   "\"ts\":10,\"dur\":5},"
+                   "{\"ph\":\"X\",\"cat\":\"cpu_sample\",\"name\":\"%s\",\"pid\":1,\"tid\":2,"
+                   "\"ts\":12,\"dur\":1}]}",
+                   called, sampled);
+    kino__trace *trace = chrome_load_text(text);
+    const kino__profile *p = kino__profile_of(trace, false, NULL);
+    REQUIRE(p && kino__verdict_add(&facts, p));
+    bool found = facts.ranks.items[0].has_peer_to_peer;
+    kino__verdict_facts_deinit(&facts);
+    facts = (kino__verdict_facts){0};
+    kino__trace_free(trace);
+    return found;
+}
+
+TEST(verdict_knows_a_pipeline_by_operators_not_by_functions_in_samples)
+{
+    CHECK(sends("c10d::send", "memcpy"));
+    CHECK(!sends("c10d::allreduce_", "c10d::detail::TCPClient::sendRaw(unsigned char*)"));
 }
