@@ -92,8 +92,8 @@ class ArgumentError(Error, ValueError):
     >>> try:
     ...     run.idle_time(delay="soon")
     ... except kino.ArgumentError as error:
-    ...     print(error.message.split(":")[0])
-    'soon' does not fit parameter 'delay' of 'idle-time'
+    ...     print(error.message.split(" (")[0])
+    invalid value 'soon' for parameter 'delay' of 'idle-time'
     """
 
     code = "argument"

@@ -93,21 +93,20 @@ static void pack(kino__pack *pack, void *value)
 enum { P_MIN_COUNT };
 
 static const kino_param_info params[] = {
-    [P_MIN_COUNT] = {"min_count", KINO_TYPE_INT, "1", "leave out kernels that ran less often",
-                     NULL},
+    [P_MIN_COUNT] = {"min_count", KINO_TYPE_INT, "1", "leave out kernels with fewer runs", NULL},
     {0},
 };
 
 static const kino_column kernel_columns[] = {
-    {"name", KINO_TYPE_STRING, NULL, "as the trace has it"},
-    {"count", KINO_TYPE_INT, "count", "how often it ran, over all ranks"},
+    {"name", KINO_TYPE_STRING, NULL, "as in the trace"},
+    {"count", KINO_TYPE_INT, "count", "number of runs, over all ranks"},
     {"total", KINO_TYPE_DURATION, NULL, "sum of its durations"},
     {"mean", KINO_TYPE_FLOAT, "ns", "total / count"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"kernel", "one row a kernel name, in order of first appearance", kernel_columns, NULL,
+    {"kernel", "one row per kernel name, in order of first appearance", kernel_columns, NULL,
      "not available: the trace has no kernels"},
     {0},
 };
@@ -134,10 +133,9 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
 
 const kino__analysis_def kino__analysis_template = {
     .name = "template",
-    .help = "kernels by name: count and time",
-    .description =
-        "Counts kernels by name over all ranks and adds up their durations. Kernels that\n"
-        "overlap count each.\n",
+    .help = "kernels by name, with count and time",
+    .description = "Counts kernels by name over all ranks and sums their durations. Concurrent\n"
+                   "kernels are each counted in full.\n",
     .params = params,
     .tables = tables,
     .needs = KINO__COLUMN_CATEGORY | KINO__COLUMN_PHASE | KINO__COLUMN_NAME | KINO__COLUMN_DUR,

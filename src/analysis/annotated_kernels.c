@@ -449,7 +449,7 @@ static void pack(kino__pack *pack, void *value)
 
 static const kino_param_info params[] = {
     [P_EXPAND] = {"expand_names", KINO_TYPE_BOOL, "yes",
-                  "names and categories; no: only the numbers of events", NULL},
+                  "include names and categories; no: event numbers only", NULL},
     [P_SHORTEST] = {"shortest", KINO_TYPE_BOOL, "no",
                     "kernel names without templates and arguments", NULL},
     [P_LAST_STEP] = KINO__PARAM_LAST_STEP,
@@ -471,13 +471,13 @@ enum {
 };
 
 static const kino_column kernel_columns[] = {
-    [C_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: not known"},
-    [C_INDEX] = {"index", KINO_TYPE_INT, NULL, "number of the event in its file"},
+    [C_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
+    [C_INDEX] = {"index", KINO_TYPE_INT, NULL, "index of the event in its file"},
     [C_EVENT] = {"event", KINO_TYPE_INT, NULL, "id of the event"},
-    [C_NAME] = {"s_name", KINO_TYPE_STRING, NULL, "of the kernel, copy or set"},
+    [C_NAME] = {"s_name", KINO_TYPE_STRING, NULL, "name of the kernel, copy or memset"},
     [C_CATEGORY] = {"s_cat", KINO_TYPE_STRING, NULL, "category"},
     [C_STREAM] = {"stream", KINO_TYPE_INT, NULL, "of the device"},
-    [C_CORRELATION] = {"correlation", KINO_TYPE_INT, NULL, "with its launch; null: none"},
+    [C_CORRELATION] = {"correlation", KINO_TYPE_INT, NULL, "shared with its launch; null: none"},
     [C_TS] = {"ts", KINO_TYPE_TIME, NULL, "start"},
     [C_DUR] = {"dur", KINO_TYPE_DURATION, NULL, "length"},
     [C_ANNOTATION] = {"user_annotation", KINO_TYPE_INT, NULL,
@@ -487,17 +487,17 @@ static const kino_column kernel_columns[] = {
 };
 
 static const kino_column sum_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
-    {"s_user_annotation", KINO_TYPE_STRING, NULL, "empty: kernels without"},
-    {"count", KINO_TYPE_INT, "count", "kernels, copies and sets"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
+    {"s_user_annotation", KINO_TYPE_STRING, NULL, "empty: kernels without one"},
+    {"count", KINO_TYPE_INT, "count", "kernels, copies and memsets"},
     {"total_dur", KINO_TYPE_DURATION, NULL, "sum of their durations"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"annotated_kernels", "one row a kernel, copy or set, by rank, as in the file", kernel_columns,
-     NULL, "not available: no annotations on the devices"},
-    {"by_annotation", "one row a rank and annotation, by name", sum_columns, NULL, NULL},
+    {"annotated_kernels", "one row per kernel, copy or memset, by rank, in file order",
+     kernel_columns, NULL, "not available: no annotations on the devices"},
+    {"by_annotation", "one row per rank and annotation, by name", sum_columns, NULL, NULL},
     {0},
 };
 
@@ -579,11 +579,12 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     bool ok = !text.failed && add_sums(p, kino__analysis_table(result, 1));
     kino__buffer_deinit(&text);
     if (p->without == p->traces)
-        kino__result_note(result, "annotations of kernels not available: none on the devices");
+        kino__result_note(result,
+                          "annotations of kernels not available: no annotations on the devices");
     else if (p->without)
         kino__result_note(result,
-                          "annotations of kernels not available in %lld of %lld traces: none on "
-                          "the devices",
+                          "annotations of kernels not available in %lld of %lld traces: no "
+                          "annotations on the devices",
                           (long long)p->without, (long long)p->traces);
     kino__note_cut(result, p->is_cut);
     return ok ? KINO_OK : kino__fail_nomem(err);
@@ -591,11 +592,10 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
 
 const kino__analysis_def kino__analysis_annotated_kernels = {
     .name = "annotated-kernels",
-    .help = "to which annotated part of the program each kernel belongs",
-    .description =
-        "Gives each kernel, copy and set the shortest annotation on its device lane that\n"
-        "overlaps it. Annotations show on devices where the profiler recorded them\n"
-        "(category gpu_user_annotation).\n",
+    .help = "which annotated part of the program each kernel belongs to",
+    .description = "Assigns to each kernel, copy and memset the shortest annotation on its device\n"
+                   "lane that overlaps it. Annotations appear on devices if the profiler recorded\n"
+                   "them (category gpu_user_annotation).\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

@@ -76,13 +76,13 @@ static void pack(kino__pack *pack, void *value)
 /* -- the answer -- */
 
 static const kino_param_info params[] = {
-    [P_GPU] = {"use_gpu", KINO_TYPE_BOOL, "yes", "as they show on the devices; no: on the host",
-               NULL},
+    [P_GPU] = {"use_gpu", KINO_TYPE_BOOL, "yes",
+               "use the annotations on the devices; no: those on the host", NULL},
     [P_RATIO] = {"duration_ratio", KINO_TYPE_FLOAT, "0.8",
-                 "fold annotations behind this percentile of the running sums, 0 to 1", NULL},
-    [P_NUM] = {"num", KINO_TYPE_INT, "1000", "annotations of a rank that keep their name", NULL},
+                 "fold annotations beyond this fraction of the cumulative sum, 0 to 1", NULL},
+    [P_NUM] = {"num", KINO_TYPE_INT, "1000", "keep this many annotations per rank by name", NULL},
     [P_ALLOW] = {"allow", KINO_TYPE_STRING, NULL,
-                 "never fold names with one of these texts, separated by commas", NULL},
+                 "never fold names that contain one of these strings, separated by commas", NULL},
     [P_LAST_STEP] = KINO__PARAM_LAST_STEP,
     {0},
 };
@@ -104,24 +104,26 @@ enum {
 };
 
 static const kino_column columns[] = {
-    [C_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: not known"},
-    [C_NAME] = {"name", KINO_TYPE_STRING, NULL, "of the annotation; others: folded ones"},
-    [C_SUM] = {"sum", KINO_TYPE_DURATION, NULL, "of the durations"},
-    [C_MAX] = {"max", KINO_TYPE_DURATION, NULL, "longest; compat: see the page"},
+    [C_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
+    [C_NAME] = {"name", KINO_TYPE_STRING, NULL, "name of the annotation; others: the folded ones"},
+    [C_SUM] = {"sum", KINO_TYPE_DURATION, NULL, "sum of the durations"},
+    [C_MAX] = {"max", KINO_TYPE_DURATION, NULL, "longest; with compat: see the documentation"},
     [C_MIN] = {"min", KINO_TYPE_DURATION, NULL, "shortest"},
-    [C_STDDEV] = {"stddev", KINO_TYPE_FLOAT, "ns", "of the sample; 0 of one"},
+    [C_STDDEV] = {"stddev", KINO_TYPE_FLOAT, "ns", "sample standard deviation; 0 for a single one"},
     [C_MEAN] = {"mean", KINO_TYPE_FLOAT, "ns", "sum / count"},
-    [C_COUNT] = {"count", KINO_TYPE_INT, "count", "how often they occur"},
-    [C_NAMES] = {"names", KINO_TYPE_INT, "count", "annotations in this row: 1, or those folded"},
-    [C_EVENT_MAX] = {"event_max", KINO_TYPE_DURATION, NULL, "longest, in compat modes too"},
+    [C_COUNT] = {"count", KINO_TYPE_INT, "count", "number of occurrences"},
+    [C_NAMES] = {"names", KINO_TYPE_INT, "count",
+                 "annotations in this row: 1, or the number folded"},
+    [C_EVENT_MAX] = {"event_max", KINO_TYPE_DURATION, NULL, "longest, also with compat"},
     [C_EVENT_MIN] = {"event_min", KINO_TYPE_DURATION, NULL, "shortest"},
-    [C_EVENT_STDDEV] = {"event_stddev", KINO_TYPE_FLOAT, "ns", "of the sample; 0 of one"},
+    [C_EVENT_STDDEV] = {"event_stddev", KINO_TYPE_FLOAT, "ns",
+                        "sample standard deviation; 0 for a single one"},
     [C_EVENT_MEAN] = {"event_mean", KINO_TYPE_FLOAT, "ns", "sum / count"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"annotations", "one row a rank and annotation, by rank and name", columns, NULL,
+    {"annotations", "one row per rank and annotation, by rank and name", columns, NULL,
      "not available: no such annotations"},
     {0},
 };
@@ -191,10 +193,10 @@ const kino__analysis_def kino__analysis_annotation_breakdown = {
     .name = "annotation-breakdown",
     .help = "how long annotated parts of the program take, on the devices or on the host",
     .description =
-        "Adds up the durations of annotations by name for each rank. On a device an\n"
+        "Sums the durations of annotations by name for each rank. On a device, an\n"
         "annotation lasts from the first kernel launched inside it to the end of the last\n"
-        "one, gaps included. Where a rank has more than num names, small ones are folded\n"
-        "into 'others'. Annotations within annotations count each.\n",
+        "one, including gaps. If a rank has more than num names, small ones are folded\n"
+        "into 'others'. Nested annotations are each counted in full.\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

@@ -114,18 +114,19 @@ static void pack(kino__pack *pack, void *value)
 static const kino_param_info params[] = {[P_LAST_STEP] = KINO__PARAM_LAST_STEP, {0}};
 
 static const kino_column columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
     {"comp_comm_overlap_pctg", KINO_TYPE_PERCENT, NULL,
-     "overlap of communication; null: the rank does not communicate"},
-    {"overlap", KINO_TYPE_DURATION, NULL, "communication and computation run at the same time"},
+     "share of the communication that overlaps; null: the rank does not communicate"},
+    {"overlap", KINO_TYPE_DURATION, NULL,
+     "time in which communication and computation run concurrently"},
     {"communication", KINO_TYPE_DURATION, NULL,
-     "at least one communication kernel runs (CPU only: a collective on the host)"},
+     "time in which at least one communication kernel runs (CPU only: a collective on the host)"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"comm_comp_overlap", "one row a rank that communicates", columns,
-     "Communication hidden under computation", "not available: see the notes"},
+    {"comm_comp_overlap", "one row per rank that communicates", columns,
+     "Communication hidden behind computation", "not available: see the notes"},
     {0},
 };
 
@@ -161,11 +162,12 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
 
 const kino__analysis_def kino__analysis_comm_overlap = {
     .name = "comm-overlap",
-    .help = "how much of the communication is hidden under computation",
+    .help = "how much of the communication is hidden behind computation",
     .description =
-        "The time during which communication kernels of a rank run, and the percentage of\n"
-        "it during which computation runs as well. 100 %: communication costs nothing.\n"
-        "Without work on a device: collectives on the host (Gloo, MPI) and operators.\n",
+        "The time in which communication kernels of a rank run, and the percentage of it\n"
+        "in which computation runs as well. At 100 %, communication costs nothing. If\n"
+        "there is no device work, collectives on the host (Gloo, MPI) and operators are\n"
+        "used instead.\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

@@ -259,22 +259,22 @@ static void pack(kino__pack *pack, void *value)
 /* -- the answer -- */
 
 static const kino_column range_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
-    {"name", KINO_TYPE_STRING, NULL, "kernel, as the profiler calls the range"},
-    {"ts", KINO_TYPE_TIME, NULL, "start of the range; not when the kernel ran"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
+    {"name", KINO_TYPE_STRING, NULL, "name of the range in the profiler: the kernel"},
+    {"ts", KINO_TYPE_TIME, NULL, "start of the range; the kernel ran at another time"},
     {"dur", KINO_TYPE_DURATION, NULL, "of the range"},
-    {"op_stack", KINO_TYPE_STRING, NULL, "operators around the launch, outermost first"},
+    {"op_stack", KINO_TYPE_STRING, NULL, "operators enclosing the launch, outermost first"},
     {"top_level_op", KINO_TYPE_STRING, NULL, "the outermost"},
     {"bottom_level_op", KINO_TYPE_STRING, NULL, "the innermost"},
     {"flop", KINO_TYPE_FLOAT, "count",
-     "floating point operations of the instructions that were counted; null: none were"},
+     "floating-point operations of the instructions counted; null: none counted"},
     {"event", KINO_TYPE_INT, NULL, "id of the range"},
     {"launch_event", KINO_TYPE_INT, NULL, "id of the launch"},
     {0},
 };
 
 static const kino_column value_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
     {"event", KINO_TYPE_INT, NULL, "id of the range"},
     {"counter", KINO_TYPE_STRING, NULL, "name of the counter"},
     {"value", KINO_TYPE_FLOAT, NULL, NULL},
@@ -282,10 +282,9 @@ static const kino_column value_columns[] = {
 };
 
 static const kino_table_info tables[] = {
-    {"counters_by_kernel", "one row a range, by start", range_columns, NULL,
+    {"counters_by_kernel", "one row per range, by start", range_columns, NULL,
      "not available: the trace has no hardware counters"},
-    {"counter_values", "one row a range and counter, as the trace has them", value_columns, NULL,
-     NULL},
+    {"counter_values", "one row per range and counter, in trace order", value_columns, NULL, NULL},
     {0},
 };
 
@@ -378,10 +377,11 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
 const kino__analysis_def kino__analysis_cupti_counters = {
     .name = "cupti-counters",
     .help = "hardware counters of each kernel, with the operators that launched it",
-    .description = "Ranges with counters (category cuda_profiler_range) and launches of kernels,\n"
-                   "both by start, are paired one to one; a rank with unequal numbers of them is\n"
-                   "left out. The operators are those around the launch. FLOP: 2 for each fused\n"
-                   "multiply-add instruction that was counted, 1 for each add or multiply.\n",
+    .description =
+        "Ranges with counters (category cuda_profiler_range) and kernel launches are\n"
+        "paired one to one in order of their start; a rank that has different numbers of\n"
+        "them is left out. The operators are those enclosing the launch. FLOP: 2 for each\n"
+        "fused multiply-add instruction counted, 1 for each add or multiply.\n",
     .tables = tables,
     .compat = kino__frame_compat,
     .partial_size = sizeof(partial),

@@ -105,7 +105,6 @@ void kino__note_without_device(kino_result *result, const char *what, const int6
 void kino__note_unlaunched(kino_result *result, int64_t count)
 {
     if (count)
-        kino__result_note(result,
-                          "%lld pieces of device work have no launch in the trace and are left out",
+        kino__result_note(result, "%lld device events have no launch in the trace and are left out",
                           (long long)count);
 }

@@ -13,5 +13,6 @@ kino__frame_mode kino__frame_mode_of(const kino__analysis *a)
 void kino__note_cut(kino_result *result, bool is_cut)
 {
     if (is_cut)
-        kino__result_note(result, "without the last step: include_last_step=yes counts it");
+        kino__result_note(result,
+                          "the last step is left out: set include_last_step=yes to include it");
 }

@@ -14,7 +14,7 @@ extern const char *const kino__frame_compat[];
 #define KINO__PARAM_LAST_STEP                                                                      \
     {                                                                                              \
         "include_last_step", KINO_TYPE_BOOL, "yes",                                                \
-            "count the last step too; with compat: no, as HTA does", NULL                          \
+            "include the last step; with compat: no, as HTA does", NULL                            \
     }
 
 /* The note that belongs under an answer from frames whose last step was cut off. */

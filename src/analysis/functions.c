@@ -413,50 +413,50 @@ static void pack(kino__pack *pack, void *value)
 static const kino_param_info params[] = {{0}};
 
 static const kino_column function_columns[] = {
-    {"function", KINO_TYPE_STRING, NULL, "as its symbols name it"},
+    {"function", KINO_TYPE_STRING, NULL, "name from the symbol table"},
     {"module", KINO_TYPE_STRING, NULL, "program, library or [kernel]"},
     {"file", KINO_TYPE_STRING, NULL, "source file; null: no debug information"},
     {"self", KINO_TYPE_DURATION, NULL, "CPU time in the function itself"},
-    {"self_percent", KINO_TYPE_PERCENT, NULL, "of all CPU time that was sampled"},
+    {"self_percent", KINO_TYPE_PERCENT, NULL, "share of all sampled CPU time"},
     {"total", KINO_TYPE_DURATION, NULL,
-     "CPU time in it and what it calls; null: too many stacks are incomplete"},
-    {"total_percent", KINO_TYPE_PERCENT, NULL, "of all CPU time that was sampled"},
-    {"samples", KINO_TYPE_INT, "count", "samples that found it innermost"},
+     "CPU time in the function and what it calls; null: too many stacks are incomplete"},
+    {"total_percent", KINO_TYPE_PERCENT, NULL, "share of all sampled CPU time"},
+    {"samples", KINO_TYPE_INT, "count", "samples with this function innermost"},
     {0},
 };
 
 static const kino_column line_columns[] = {
-    {"function", KINO_TYPE_STRING, NULL, "as its symbols name it"},
+    {"function", KINO_TYPE_STRING, NULL, "name from the symbol table"},
     {"module", KINO_TYPE_STRING, NULL, "program, library or [kernel]"},
     {"file", KINO_TYPE_STRING, NULL, "source file; null: no debug information"},
-    {"line", KINO_TYPE_INT, NULL, "where most samples of a span were; null: unknown"},
+    {"line", KINO_TYPE_INT, NULL, "source line of most samples of a span; null: unknown"},
     {"self", KINO_TYPE_DURATION, NULL, "CPU time at that line"},
-    {"self_percent", KINO_TYPE_PERCENT, NULL, "of all CPU time that was sampled"},
-    {"samples", KINO_TYPE_INT, "count", "samples that found it innermost"},
+    {"self_percent", KINO_TYPE_PERCENT, NULL, "share of all sampled CPU time"},
+    {"samples", KINO_TYPE_INT, "count", "samples with this function innermost"},
     {0},
 };
 
 static const kino_column wait_columns[] = {
-    {"function", KINO_TYPE_STRING, NULL, "the innermost one outside of the kernel"},
+    {"function", KINO_TYPE_STRING, NULL, "innermost function outside the kernel"},
     {"module", KINO_TYPE_STRING, NULL, "program or library"},
     {"file", KINO_TYPE_STRING, NULL, "source file; null: no debug information"},
     {"line", KINO_TYPE_INT, NULL, "null: unknown"},
-    {"call", KINO_TYPE_STRING, NULL, "system call it waited in; null: none, or not seen"},
-    {"state", KINO_TYPE_STRING, NULL, "blocked, or preempted: others had the processor"},
-    {"time", KINO_TYPE_DURATION, NULL, "while the thread was not running"},
+    {"call", KINO_TYPE_STRING, NULL, "system call it waited in; null: none or unknown"},
+    {"state", KINO_TYPE_STRING, NULL, "blocked, or preempted: others used the processor"},
+    {"time", KINO_TYPE_DURATION, NULL, "time in which the thread was not running"},
     {"count", KINO_TYPE_INT, "count", "how often"},
-    {"longest", KINO_TYPE_DURATION, NULL, "of these times"},
+    {"longest", KINO_TYPE_DURATION, NULL, "number of waits"},
     {0},
 };
 
 enum { T_FUNCTIONS, T_LINES, T_WAITS };
 static const kino_table_info tables[] = {
-    {"functions", "one row a function, all ranks together; the one with the most own time first",
-     function_columns, NULL, "not available: the trace has no samples of the CPU"},
-    {"lines", "the same by line; lines without own time are left out", line_columns, NULL,
-     "not available: the trace has no samples of the CPU"},
-    {"waits", "one row a place where threads were not running; the longest first", wait_columns,
-     NULL, "not available: no times off the processor were recorded"},
+    {"functions", "one row per function, all ranks combined; most self time first",
+     function_columns, NULL, "not available: the trace has no CPU samples"},
+    {"lines", "the same by line; lines without self time are left out", line_columns, NULL,
+     "not available: the trace has no CPU samples"},
+    {"waits", "one row per place where threads were not running; longest first", wait_columns, NULL,
+     "not available: no off-CPU time was recorded"},
     {0},
 };
 
@@ -594,12 +594,10 @@ static void note_broken(const partial *p, kino_result *result)
         return;
     kino_str module = text_at(p, p->broken_in);
     kino__result_note(
-        result,
-        "times with callees not available: %lld of %lld stacks are incomplete"
-        "%s%.*s%s%s",
+        result, "total times not available: %lld of %lld stacks are incomplete%s%.*s%s%s",
         (long long)p->broken, (long long)p->stacks, module.size ? " (most of them end in " : "",
         KINO__STR_ARG(module), module.size ? ")" : "",
-        p->by_pointers ? ": record with --stacks dwarf, which needs no frame pointers" : "");
+        p->by_pointers ? ": record with --stacks dwarf, which does not need frame pointers" : "");
 }
 
 static kino_status finish(const kino__analysis *a, void *value, kino_result *result,
@@ -616,21 +614,22 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     places_deinit(&functions);
     note_broken(p, result);
     if (p->without == p->traces)
-        kino__result_note(result, "functions not available: there are no samples of the CPU; "
-                                  "`kino record -- PROGRAM` takes them");
+        kino__result_note(result, "functions not available: there are no CPU samples; record them "
+                                  "with `kino record -- PROGRAM`");
     else if (p->without)
-        kino__result_note(result, "%lld of %lld traces have no samples of the CPU",
-                          (long long)p->without, (long long)p->traces);
+        kino__result_note(result, "%lld of %lld traces have no CPU samples", (long long)p->without,
+                          (long long)p->traces);
     return ok ? KINO_OK : kino__fail_nomem(err);
 }
 
 const kino__analysis_def kino__analysis_functions = {
     .name = "functions",
-    .help = "functions of the CPU by sampled time, and where threads wait",
-    .description = "Functions by the CPU time that samples of their stacks found in them, itself\n"
-                   "and with what they call; the lines where it was; and the places where threads\n"
-                   "were not running, with the system call they waited in. The samples come from\n"
-                   "`kino record`. All ranks and threads are added up.\n",
+    .help = "CPU functions by sampled time, and where threads wait",
+    .description =
+        "Functions by the CPU time sampled in them: self time, and total time with what\n"
+        "they call; the lines where it was spent; and the places where threads were not\n"
+        "running, with the system call they waited in. The samples come from `kino\n"
+        "record`. All ranks and threads are summed.\n",
     .params = params,
     .tables = tables,
     .needs = KINO__COLUMN_CATEGORY | KINO__COLUMN_PHASE | KINO__COLUMN_NAME | KINO__COLUMN_TS |

@@ -282,31 +282,34 @@ static void pack(kino__pack *pack, void *value)
 /* -- the answer -- */
 
 static const kino_param_info params[] = {
-    [P_STREAMS] = {"streams", KINO_TYPE_STRING, NULL, "only these, separated by commas", NULL},
+    [P_STREAMS] = {"streams", KINO_TYPE_STRING, NULL, "only these streams, separated by commas",
+                   NULL},
     [P_DELAY] = {"delay", KINO_TYPE_DURATION, "30us",
-                 "a shorter gap with work queued is the device's own (kernel_wait)", NULL},
-    [P_STATS] = {"stats", KINO_TYPE_BOOL, "no", "the distribution of the gaps too", NULL},
+                 "attribute shorter gaps with work queued to the device itself (kernel_wait)",
+                 NULL},
+    [P_STATS] = {"stats", KINO_TYPE_BOOL, "no", "also show the distribution of the gaps", NULL},
     [P_LAST_STEP] = KINO__PARAM_LAST_STEP,
     {0},
 };
 
 static const kino_column idle_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
     {"stream", KINO_TYPE_INT, NULL, "of the device"},
     {"idle_category", KINO_TYPE_STRING, NULL,
-     "host_wait: nothing was launched yet; kernel_wait: shorter than delay; other"},
+     "host_wait: nothing had been launched yet; kernel_wait: shorter than delay; other"},
     {"idle_time", KINO_TYPE_DURATION, NULL, "sum of the gaps"},
-    {"idle_time_ratio", KINO_TYPE_FLOAT, NULL, "of the stream's idle time; null: it has none"},
+    {"idle_time_ratio", KINO_TYPE_FLOAT, NULL,
+     "share of the stream's idle time; null: no idle time"},
     {0},
 };
 
 static const kino_column stats_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
     {"stream", KINO_TYPE_INT, NULL, "of the device"},
     {"idle_category", KINO_TYPE_STRING, NULL, "as above"},
     {"count", KINO_TYPE_INT, "count", "gaps"},
     {"mean", KINO_TYPE_FLOAT, "ns", "null: no gaps"},
-    {"std", KINO_TYPE_FLOAT, "ns", "of the sample; null: fewer than two"},
+    {"std", KINO_TYPE_FLOAT, "ns", "sample standard deviation; null: fewer than two"},
     {"min", KINO_TYPE_DURATION, NULL, "shortest"},
     {"p25", KINO_TYPE_FLOAT, "ns", "a quarter is shorter"},
     {"p50", KINO_TYPE_FLOAT, "ns", "median"},
@@ -316,9 +319,9 @@ static const kino_column stats_columns[] = {
 };
 
 static const kino_table_info tables[] = {
-    {"idle", "one row a rank, stream and cause", idle_columns, "Idle time of streams",
+    {"idle", "one row per rank, stream and cause", idle_columns, "Idle time of streams",
      "not available: no device work was recorded"},
-    {"interval_stats", "the gaps of each of them; with stats only", stats_columns, "Gaps", NULL},
+    {"interval_stats", "the gaps of each of them; requires stats", stats_columns, "Gaps", NULL},
     {0},
 };
 
@@ -382,19 +385,20 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     kino__note_without_device(result, "idle time", p->without.items, p->without.count,
                               p->rows.count);
     if (p->rows.count == 0 && p->without.count == 0)
-        kino__result_note(result, "idle time not available: none of the streams occurs");
+        kino__result_note(result, "idle time not available: none of the streams are in the trace");
     kino__note_cut(result, p->is_cut);
     return KINO_OK;
 }
 
 const kino__analysis_def kino__analysis_idle_time = {
     .name = "idle-time",
-    .help = "how long each stream has nothing to do, and what it waits for",
+    .help = "how long each stream is idle, and what it waits for",
     .description =
-        "Adds up the gaps between the kernels, copies and sets of each stream. A gap is\n"
-        "host_wait when the work behind it was launched after the work before it had\n"
-        "ended (the host is too slow); else kernel_wait when it is shorter than delay\n"
-        "(the device's own overhead); else other (mostly waiting for another stream).\n",
+        "Sums the gaps between the kernels, copies and memsets of each stream. A gap is\n"
+        "host_wait if the work after it was launched after the work before it had ended\n"
+        "(the host is too slow); otherwise kernel_wait if it is shorter than delay\n"
+        "(overhead of the device itself); otherwise other (mostly waiting for another\n"
+        "stream).\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

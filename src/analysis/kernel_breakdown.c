@@ -110,18 +110,18 @@ static void pack(kino__pack *pack, void *value)
 
 static const kino_param_info params[] = {
     [P_RATIO] = {"duration_ratio", KINO_TYPE_FLOAT, "0.8",
-                 "fold kernels behind this percentile of the running sums, 0 to 1", NULL},
+                 "fold kernels beyond this fraction of the cumulative sum, 0 to 1", NULL},
     [P_NUM_KERNELS] = {"num_kernels", KINO_TYPE_INT, "10",
-                       "kernels of a rank and type that keep their name", NULL},
-    [P_MEMORY] = {"include_memory", KINO_TYPE_BOOL, "yes", "copies and sets of memory too", NULL},
+                       "keep this many kernels per rank and type by name", NULL},
+    [P_MEMORY] = {"include_memory", KINO_TYPE_BOOL, "yes", "include copies and memsets", NULL},
     [P_LAST_STEP] = KINO__PARAM_LAST_STEP,
     {0},
 };
 
 static const kino_column type_columns[] = {
-    {"kernel_type", KINO_TYPE_STRING, NULL, "what runs at the same time"},
-    {"sum", KINO_TYPE_DURATION, NULL, "how long, over all ranks"},
-    {"percentage", KINO_TYPE_PERCENT, NULL, "of the sum of all"},
+    {"kernel_type", KINO_TYPE_STRING, NULL, "types that run at the same time"},
+    {"sum", KINO_TYPE_DURATION, NULL, "time, over all ranks"},
+    {"percentage", KINO_TYPE_PERCENT, NULL, "share of the sum"},
     {0},
 };
 
@@ -143,27 +143,28 @@ enum {
 };
 
 static const kino_column kernel_columns[] = {
-    [C_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: not known"},
-    [C_NAME] = {"name", KINO_TYPE_STRING, NULL, "of the kernel; others: folded ones"},
-    [C_SUM] = {"sum", KINO_TYPE_DURATION, NULL, "of the durations"},
-    [C_MAX] = {"max", KINO_TYPE_DURATION, NULL, "longest; compat: see the page"},
+    [C_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
+    [C_NAME] = {"name", KINO_TYPE_STRING, NULL, "name of the kernel; others: the folded ones"},
+    [C_SUM] = {"sum", KINO_TYPE_DURATION, NULL, "sum of the durations"},
+    [C_MAX] = {"max", KINO_TYPE_DURATION, NULL, "longest; with compat: see the documentation"},
     [C_MIN] = {"min", KINO_TYPE_DURATION, NULL, "shortest"},
-    [C_STDDEV] = {"stddev", KINO_TYPE_FLOAT, "ns", "of the sample; 0 of one"},
+    [C_STDDEV] = {"stddev", KINO_TYPE_FLOAT, "ns", "sample standard deviation; 0 for a single one"},
     [C_MEAN] = {"mean", KINO_TYPE_FLOAT, "ns", "sum / count"},
     [C_TYPE] = {"kernel_type", KINO_TYPE_STRING, NULL, "COMPUTATION, COMMUNICATION or MEMORY"},
-    [C_COUNT] = {"count", KINO_TYPE_INT, "count", "how often they ran"},
-    [C_NAMES] = {"names", KINO_TYPE_INT, "count", "kernels in this row: 1, or those folded"},
-    [C_EVENT_MAX] = {"event_max", KINO_TYPE_DURATION, NULL, "longest, in compat modes too"},
+    [C_COUNT] = {"count", KINO_TYPE_INT, "count", "number of runs"},
+    [C_NAMES] = {"names", KINO_TYPE_INT, "count", "kernels in this row: 1, or the number folded"},
+    [C_EVENT_MAX] = {"event_max", KINO_TYPE_DURATION, NULL, "longest, also with compat"},
     [C_EVENT_MIN] = {"event_min", KINO_TYPE_DURATION, NULL, "shortest"},
-    [C_EVENT_STDDEV] = {"event_stddev", KINO_TYPE_FLOAT, "ns", "of the sample; 0 of one"},
+    [C_EVENT_STDDEV] = {"event_stddev", KINO_TYPE_FLOAT, "ns",
+                        "sample standard deviation; 0 for a single one"},
     [C_EVENT_MEAN] = {"event_mean", KINO_TYPE_FLOAT, "ns", "sum / count"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"kernel_type", "one row a combination of types, most time first; ranks together", type_columns,
-     "Device time by kind of work", "not available: no device work was recorded"},
-    {"kernel", "one row a rank and kernel, by type, name and rank", kernel_columns, "Kernels",
+    {"kernel_type", "one row per combination of types, most time first; all ranks combined",
+     type_columns, "Device time by kind of work", "not available: no device work was recorded"},
+    {"kernel", "one row per rank and kernel, by type, name and rank", kernel_columns, "Kernels",
      "not available: no device work was recorded"},
     {0},
 };
@@ -251,12 +252,13 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
 
 const kino__analysis_def kino__analysis_kernel_breakdown = {
     .name = "kernel-breakdown",
-    .help = "what kind of work takes the time of the devices, and which kernels",
+    .help = "what kind of work the devices spend their time on, and in which kernels",
     .description =
         "By type: how long computation, communication and copies run, alone and at the\n"
-        "same time; each instant of a rank counts in one row. By kernel: durations added\n"
-        "up by name for each rank and type; where a type has more than num_kernels names,\n"
-        "small ones are folded into 'others'. Kernels that overlap count each there.\n",
+        "same time; each instant of a rank counts in exactly one row. By kernel:\n"
+        "durations summed by name for each rank and type; if a type has more than\n"
+        "num_kernels names, small ones are folded into 'others'. Overlapping kernels are\n"
+        "each counted in full there.\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

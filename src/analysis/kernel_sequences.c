@@ -13,10 +13,11 @@
 enum { P_OP, P_MIN_LEN, P_TOP_K, P_LAST_STEP, P_CALLS };
 
 static const kino_param_info params[] = {
-    [P_OP] = {"op", KINO_TYPE_STRING, "aten::", "operators whose name holds this text", NULL},
-    [P_MIN_LEN] = {"min_pattern_len", KINO_TYPE_INT, "3", "only calls that run this many kernels",
-                   NULL},
-    [P_TOP_K] = {"top_k", KINO_TYPE_INT, "5", "so many sequences of a rank; 0: all", NULL},
+    [P_OP] = {"op", KINO_TYPE_STRING, "aten::", "use operators whose name contains this text",
+              NULL},
+    [P_MIN_LEN] = {"min_pattern_len", KINO_TYPE_INT, "3",
+                   "use only calls that run at least this many kernels", NULL},
+    [P_TOP_K] = {"top_k", KINO_TYPE_INT, "5", "show at most N sequences per rank; 0: all", NULL},
     [P_LAST_STEP] = KINO__PARAM_LAST_STEP,
     [P_CALLS] = {"calls", KINO_TYPE_BOOL, "no", "also list the calls of these sequences", NULL},
     {0},
@@ -355,27 +356,28 @@ static void pack(kino__pack *pack, void *value)
 /* -- the answer -- */
 
 static const kino_column columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
     {"pattern", KINO_TYPE_STRING, NULL,
-     "the call and the kernels below it by start, with | between"},
+     "the call and the kernels below it by start time, separated by |"},
     {"count", KINO_TYPE_INT, "count", "calls that ran this sequence"},
-    {"gpu_kernel_duration", KINO_TYPE_DURATION, NULL, "of the kernels of all these calls"},
-    {"cpu_op_duration", KINO_TYPE_DURATION, NULL, "of the calls"},
+    {"gpu_kernel_duration", KINO_TYPE_DURATION, NULL, "sum over the kernels of all these calls"},
+    {"cpu_op_duration", KINO_TYPE_DURATION, NULL, "sum over the calls"},
     {"event", KINO_TYPE_INT, NULL, "id of the first such call"},
     {0},
 };
 
 static const kino_column call_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
-    {"sequence", KINO_TYPE_INT, NULL, "its row among those of the rank, from 1"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
+    {"sequence", KINO_TYPE_INT, NULL, "row of the sequence within the rank, counting from 1"},
     {"event", KINO_TYPE_INT, NULL, "id of the call"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"kernel_sequences", "one row a rank and sequence, the most frequent first", columns, NULL,
-     "no such operator runs that many kernels"},
-    {"kernel_sequence_calls", "one row a call; with calls", call_columns, NULL, "only with calls"},
+    {"kernel_sequences", "one row per rank and sequence, the most frequent first", columns, NULL,
+     "no matching operator runs that many kernels"},
+    {"kernel_sequence_calls", "one row per call, if calls is set", call_columns, NULL,
+     "requires calls"},
     {0},
 };
 
@@ -406,13 +408,14 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     if (!p->has_device)
         kino__result_note(result, "sequences not available: no device work was recorded");
     else if (p->candidates == 0)
-        kino__result_note(result, "sequences not available: no call has '%.*s' in its name",
+        kino__result_note(result,
+                          "sequences not available: no call has a name that contains '%.*s'",
                           (int)(op.size < 80 ? op.size : 80), op.data ? op.data : "");
     if (p->left_out)
         kino__result_note(result, "%lld less frequent sequences of %lld calls are left out (top_k)",
                           (long long)p->left_out, (long long)p->left_out_calls);
     if (p->has_device && p->outside)
-        kino__result_note(result, "%lld calls are in no call tree and are left out",
+        kino__result_note(result, "%lld calls are not in any call tree and are left out",
                           (long long)p->outside);
     if (p->has_device && p->candidates > p->used)
         kino__result_note(result,
@@ -426,10 +429,11 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
 
 const kino__analysis_def kino__analysis_kernel_sequences = {
     .name = "kernel-sequences",
-    .help = "which sequences of kernels an operator runs, and how often",
-    .description = "Of the calls whose name holds a text, those nearest to the top of their call\n"
-                   "trees (see call-graph) and with enough kernels below. Calls that run the same\n"
-                   "kernels in the same order are one row.\n",
+    .help = "which kernel sequences an operator runs, and how often",
+    .description =
+        "Uses the calls whose name contains a given text, are nearest to the top of their\n"
+        "call trees (see call-graph) and have enough kernels below them. Calls that run\n"
+        "the same kernels in the same order share one row.\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

@@ -92,15 +92,15 @@ static void pack(kino__pack *pack, void *value)
 static const kino_param_info params[] = {[P_LAST_STEP] = KINO__PARAM_LAST_STEP, {0}};
 
 static const kino_column columns[] = {
-    {"name", KINO_TYPE_STRING, NULL, "as the trace has it"},
+    {"name", KINO_TYPE_STRING, NULL, "as in the trace"},
     {"kernel_type", KINO_TYPE_STRING, NULL, "COMPUTATION, COMMUNICATION, MEMORY or OTHER"},
-    {"memory_type", KINO_TYPE_STRING, NULL, "which way a copy goes; null: not MEMORY"},
+    {"memory_type", KINO_TYPE_STRING, NULL, "direction of a copy; null: not MEMORY"},
     {"short_name", KINO_TYPE_STRING, NULL, "without templates, arguments and return type"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"kernel_types", "one row a name of device work, by name", columns, NULL,
+    {"kernel_types", "one row per name of device work, by name", columns, NULL,
      "not available: no device work was recorded"},
     {0},
 };
@@ -162,8 +162,8 @@ const kino__analysis_def kino__analysis_kernel_types = {
     .name = "kernel-types",
     .help = "how the names of device work are classified and shortened",
     .description =
-        "Every name of a kernel, copy or set, with the type that the other analyses take\n"
-        "it for. Copies and sets go by their category, kernels by their name.\n",
+        "Lists every name of a kernel, copy or memset with the type that other analyses\n"
+        "use for it. Copies and memsets are classified by category, kernels by name.\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

@@ -400,8 +400,7 @@ static void pack(kino__pack *pack, void *value)
 
 static const kino_param_info params[] = {
     [P_GROUP] = {"group", KINO_TYPE_STRING, "name",
-                 "one row a name, or a name with its operator and launch properties",
-                 "name|name-op"},
+                 "one row per name, or per name, operator and launch properties", "name|name-op"},
     {0},
 };
 
@@ -425,31 +424,31 @@ enum {
 };
 
 static const kino_column kernel_columns[] = {
-    [C_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: not known"},
-    [C_NAME] = {"name", KINO_TYPE_STRING, NULL, "of the kernel"},
+    [C_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
+    [C_NAME] = {"name", KINO_TYPE_STRING, NULL, "name of the kernel"},
     [C_OPERATOR] = {"operator", KINO_TYPE_STRING, NULL,
-                    "that launched it; null: grouped by name, or not known"},
-    [C_CALLS] = {"calls", KINO_TYPE_INT, "count", "how often it ran"},
+                    "operator that launched it; null: grouped by name, or unknown"},
+    [C_CALLS] = {"calls", KINO_TYPE_INT, "count", "number of runs"},
     [C_TOTAL] = {"total_duration", KINO_TYPE_DURATION, NULL, "sum"},
     [C_MEAN] = {"mean_duration", KINO_TYPE_FLOAT, "ns", "total_duration / calls"},
     [C_MAX] = {"max_duration", KINO_TYPE_DURATION, NULL, "longest"},
     [C_MIN] = {"min_duration", KINO_TYPE_DURATION, NULL, "shortest"},
     [C_BLOCKS_PER_SM] = {"mean_blocks_per_sm", KINO_TYPE_FLOAT, NULL,
-                         "weighted by duration; below 1: multiprocessors without work"},
+                         "weighted by duration; below 1: some multiprocessors are idle"},
     [C_OCCUPANCY] = {"mean_est_achieved_occupancy", KINO_TYPE_PERCENT, NULL,
                      "weighted by duration, as estimated by the profiler"},
-    [C_TENSOR_CORES] = {"tensor_cores_used", KINO_TYPE_BOOL, NULL, "as its name tells"},
+    [C_TENSOR_CORES] = {"tensor_cores_used", KINO_TYPE_BOOL, NULL, "judged by its name"},
     [C_ELIGIBLE] = {"op_is_tensor_cores_eligible", KINO_TYPE_BOOL, NULL,
-                    "the operator could use tensor cores; null: no operator"},
+                    "whether the operator could use tensor cores; null: no operator"},
     [C_GRID] = {"grid", KINO_TYPE_STRING, NULL, "blocks; null: grouped by name, or not recorded"},
-    [C_BLOCK] = {"block", KINO_TYPE_STRING, NULL, "threads of a block; null: as for grid"},
+    [C_BLOCK] = {"block", KINO_TYPE_STRING, NULL, "threads per block; null: as for grid"},
     [C_REGISTERS] = {"register_per_thread", KINO_TYPE_INT, NULL, "null: as for grid"},
-    [C_SHARED_MEMORY] = {"shared_memory", KINO_TYPE_BYTES, NULL, "of a block; null: as for grid"},
+    [C_SHARED_MEMORY] = {"shared_memory", KINO_TYPE_BYTES, NULL, "per block; null: as for grid"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"kernels", "one row a kernel, most time first", kernel_columns, NULL,
+    {"kernels", "one row per kernel, most time first", kernel_columns, NULL,
      "not available: the trace has no kernels"},
     {0},
 };
@@ -525,12 +524,12 @@ static const char *const compat[] = {"tensorboard", NULL};
 
 const kino__analysis_def kino__analysis_kernels = {
     .name = "kernels",
-    .help = "which kernels take the time of the device, and who launched them",
+    .help = "which kernels take the device time, and what launched them",
     .description =
-        "Adds up all calls of each kernel over the whole trace; copies and sets of\n"
-        "memory are no kernels. Kernels that run at the same time count each. With\n"
-        "--group name-op a row is a kernel with one operator, grid, block, registers and\n"
-        "shared memory; the operator is the one that the launch belongs to.\n",
+        "Sums all calls of each kernel over the whole trace; copies and memsets are not\n"
+        "kernels. Concurrent kernels are each counted in full. With --group name-op, a\n"
+        "row is a kernel with one operator, grid, block, registers and shared memory; the\n"
+        "operator is the one the launch belongs to.\n",
     .params = params,
     .tables = tables,
     .compat = compat,

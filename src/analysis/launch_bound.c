@@ -224,23 +224,24 @@ static void pack(kino__pack *pack, void *value)
 /* -- the answer -- */
 
 static const kino_column columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
-    {"op", KINO_TYPE_STRING, NULL, "the innermost operator; null: work of none"},
-    {"bound", KINO_TYPE_STRING, NULL, "host: most kernels found their stream starved; or device"},
-    {"calls", KINO_TYPE_INT, "count", "of the operator, with work on a device"},
-    {"kernels", KINO_TYPE_INT, "count", "copies and sets too"},
-    {"starved", KINO_TYPE_INT, "count", "kernels whose stream had nothing left at their launch"},
-    {"queued", KINO_TYPE_INT, "count", "kernels that were launched before that"},
-    {"idle", KINO_TYPE_DURATION, NULL, "of the streams before the starved ones"},
-    {"host", KINO_TYPE_DURATION, NULL, "time of the calls on the host"},
-    {"launch", KINO_TYPE_DURATION, NULL, "of it, or outside of operators: in launch calls"},
-    {"device", KINO_TYPE_DURATION, NULL, "time of the kernels"},
-    {"host_per_device", KINO_TYPE_FLOAT, NULL, "above 1: the device is done sooner than the host"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
+    {"op", KINO_TYPE_STRING, NULL, "innermost operator; null: work outside operators"},
+    {"bound", KINO_TYPE_STRING, NULL, "host: the stream had run dry for most kernels; or device"},
+    {"calls", KINO_TYPE_INT, "count", "calls of the operator with work on a device"},
+    {"kernels", KINO_TYPE_INT, "count", "including copies and memsets"},
+    {"starved", KINO_TYPE_INT, "count", "kernels whose stream had run dry when they were launched"},
+    {"queued", KINO_TYPE_INT, "count", "kernels launched while their stream still had work"},
+    {"idle", KINO_TYPE_DURATION, NULL, "idle time of the streams before the starved kernels"},
+    {"host", KINO_TYPE_DURATION, NULL, "host time of the calls"},
+    {"launch", KINO_TYPE_DURATION, NULL,
+     "part of it, or of the time outside operators, in launch calls"},
+    {"device", KINO_TYPE_DURATION, NULL, "device time of the kernels"},
+    {"host_per_device", KINO_TYPE_FLOAT, NULL, "above 1: the device finishes before the host"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"launch_bound", "one row a rank and operator, most idle time first", columns,
+    {"launch_bound", "one row per rank and operator, most idle time first", columns,
      "Operators: bound by host or device", "not available: no device work was recorded"},
     {0},
 };
@@ -283,13 +284,13 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
 
 const kino__analysis_def kino__analysis_launch_bound = {
     .name = "launch-bound",
-    .help = "operator by operator: bound by the host or by the device",
+    .help = "whether each operator is bound by the host or by the device",
     .description =
-        "Work whose launch began after all earlier work of its stream had ended found\n"
-        "the stream starved: the host is too slow there. Work that was launched earlier\n"
-        "stood in a queue: the device is the limit. An operator is bound by the host when\n"
-        "more of its kernels were starved than queued. The first work of a stream, and\n"
-        "work without a launch in the trace, is neither.\n",
+        "Work whose launch began after all earlier work of its stream had ended was\n"
+        "starved: the host is too slow there. Work launched earlier was queued: the\n"
+        "device is the limit. An operator is bound by the host if more of its kernels\n"
+        "were starved than queued. The first work of a stream and work without a launch\n"
+        "in the trace count as neither.\n",
     .tables = tables,
     .takes_steps = true,
     .partial_size = sizeof(partial),

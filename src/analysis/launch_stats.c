@@ -16,7 +16,7 @@ static const kino_param_info params[] = {
                           "calls that take longer are outliers", NULL},
     [P_DELAY_CUTOFF] = {"launch_delay_cutoff", KINO_TYPE_DURATION, "100us",
                         "longer delays are outliers", NULL},
-    [P_MEMORY] = {"include_memory", KINO_TYPE_BOOL, "no", "copies and sets as well", NULL},
+    [P_MEMORY] = {"include_memory", KINO_TYPE_BOOL, "no", "include copies and memsets", NULL},
     [P_LAST_STEP] = KINO__PARAM_LAST_STEP,
     {0},
 };
@@ -257,13 +257,13 @@ static void pack(kino__pack *pack, void *value)
 
 static const kino_column summary_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, NULL},
-    {"count", KINO_TYPE_INT, "count", "launches with their work"},
+    {"count", KINO_TYPE_INT, "count", "launches matched to their work"},
     {"cpu_duration", KINO_TYPE_DURATION, NULL, "sum of the time in the calls"},
     {"gpu_duration", KINO_TYPE_DURATION, NULL, "sum of the time on the device"},
     {"launch_delay", KINO_TYPE_DURATION, NULL, "sum of the delays"},
     {"max_launch_delay", KINO_TYPE_DURATION, NULL, NULL},
     {"short_kernels", KINO_TYPE_INT, "count",
-     "ran shorter than their call, which was no outlier: launch-bound"},
+     "kernels shorter than their launch call, which is not an outlier: launch-bound"},
     {"runtime_outliers", KINO_TYPE_INT, "count", "calls longer than runtime_cutoff"},
     {"launch_delay_outliers", KINO_TYPE_INT, "count", "delays longer than launch_delay_cutoff"},
     {0},
@@ -281,9 +281,9 @@ static const kino_column columns[] = {
 };
 
 static const kino_table_info tables[] = {
-    {"launch_stats", "one row a launch, by rank and correlation", columns, "Launches",
-     "not available: no launch has its work in the trace"},
-    {"launch_summary", "one row a rank", summary_columns, NULL, "not available: see the notes"},
+    {"launch_stats", "one row per launch, by rank and correlation", columns, "Launches",
+     "not available: no launch could be matched to device work"},
+    {"launch_summary", "one row per rank", summary_columns, NULL, "not available: see the notes"},
     {0},
 };
 
@@ -349,11 +349,12 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     if (without && !p->has_device)
         kino__result_note(result, "launches not available: no device work was recorded");
     else if (without)
-        kino__result_note(result,
-                          "launches not available in %zu of %zu traces: none has its work there",
-                          without, p->ranks.count);
+        kino__result_note(
+            result,
+            "launches not available in %zu of %zu traces: none could be matched to device work",
+            without, p->ranks.count);
     if (p->without_work)
-        kino__result_note(result, "%lld launches have no work in the trace and are left out",
+        kino__result_note(result, "%lld launches without work in the trace are left out",
                           (long long)p->without_work);
     kino__note_unlaunched(result, p->without_launch);
     kino__note_cut(result, p->is_cut);
@@ -362,12 +363,13 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
 
 const kino__analysis_def kino__analysis_launch_stats = {
     .name = "launch-stats",
-    .help = "what launching costs: time in the call, on the device, and between",
+    .help = "cost of launches: time in the call, on the device, and in between",
     .description =
         "Each launch with its work: how long the call took, how long the work ran, and\n"
-        "the time from the end of the call to the start of the work (0 when it started\n"
-        "before). A kernel that runs shorter than its call is launch-bound. All launch\n"
-        "calls count, graphs with all their kernels; with compat those that HTA knows.\n",
+        "the time from the end of the call to the start of the work (0 if it started\n"
+        "earlier). A kernel that is shorter than its launch call is launch-bound. All\n"
+        "launch calls count, graphs with all their kernels; with compat, only those that\n"
+        "HTA knows.\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

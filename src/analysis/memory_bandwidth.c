@@ -263,9 +263,9 @@ static void pack(kino__pack *pack, void *value)
 static const kino_column summary_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, NULL},
     {"name", KINO_TYPE_STRING, NULL, "kind of copy, or Memset"},
-    {"count", KINO_TYPE_INT, "count", "changes after which something ran"},
+    {"count", KINO_TYPE_INT, "count", "changes after which something was running"},
     {"mean", KINO_TYPE_FLOAT, "GB/s", NULL},
-    {"std", KINO_TYPE_FLOAT, "GB/s", "deviation of the sample"},
+    {"std", KINO_TYPE_FLOAT, "GB/s", "sample standard deviation"},
     {"min", KINO_TYPE_FLOAT, "GB/s", NULL},
     {"p25", KINO_TYPE_FLOAT, "GB/s", NULL},
     {"p50", KINO_TYPE_FLOAT, "GB/s", "median"},
@@ -278,16 +278,16 @@ static const kino_column series_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, NULL},
     {"ts", KINO_TYPE_TIME, NULL, "when it changed"},
     {"name", KINO_TYPE_STRING, NULL, "kind of copy, or Memset"},
-    {"memory_bw", KINO_TYPE_FLOAT, "GB/s", "of all that run from then on"},
-    {"event", KINO_TYPE_INT, NULL, "id of the copy that starts or ends"},
+    {"memory_bw", KINO_TYPE_FLOAT, "GB/s", "total bandwidth from then on"},
+    {"event", KINO_TYPE_INT, NULL, "id of the copy that starts or ends here"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"memory_bw_summary", "one row a rank and kind", summary_columns, NULL,
-     "not available: no copies or sets with a bandwidth"},
-    {"memory_bw_series", "one row a change, by kind and time; with series", series_columns, NULL,
-     NULL},
+    {"memory_bw_summary", "one row per rank and kind", summary_columns, NULL,
+     "not available: no copies or memsets with a bandwidth"},
+    {"memory_bw_series", "one row per change, by kind and time, if series is set", series_columns,
+     NULL, NULL},
     {0},
 };
 
@@ -318,9 +318,9 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         kino__table_describe(series, KINO__TABLE_QUIET, NULL, NULL);
     if (p->kinds.count == 0)
         kino__result_note(result,
-                          "memory bandwidth not available: no copies or sets with a bandwidth");
+                          "memory bandwidth not available: no copies or memsets with a bandwidth");
     if (p->unknown)
-        kino__result_note(result, "%lld copies and sets have no bandwidth and are left out",
+        kino__result_note(result, "%lld copies and memsets have no bandwidth and are left out",
                           (long long)p->unknown);
     kino__note_cut(result, p->is_cut);
     return KINO_OK;
@@ -328,12 +328,12 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
 
 const kino__analysis_def kino__analysis_memory_bandwidth = {
     .name = "memory-bandwidth",
-    .help = "memory traffic of copies and sets over time, by kind",
+    .help = "memory traffic of copies and memsets over time, by kind",
     .description =
-        "Adds the bandwidths that the trace gives for the copies of one kind that run at\n"
-        "the same time. The summary is over the changes after which something runs, not\n"
-        "weighted by time. A copy without duration counts for one nanosecond (with\n"
-        "compat hta: one microsecond).\n",
+        "Sums the bandwidths of the copies of one kind that run at the same time, as\n"
+        "recorded in the trace. The summary is over the changes after which something\n"
+        "runs, not weighted by time. A copy without a duration counts as one nanosecond\n"
+        "(with compat hta: one microsecond).\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

@@ -297,9 +297,9 @@ static void pack(kino__pack *pack, void *value)
 
 static const kino_column point_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, NULL},
-    {"device", KINO_TYPE_STRING, NULL, "empty: the memory timeline does not say"},
+    {"device", KINO_TYPE_STRING, NULL, "empty: not in the memory timeline"},
     {"ts", KINO_TYPE_TIME, NULL, NULL},
-    {"parameter", KINO_TYPE_BYTES, NULL, "allocated from then on, for parameters"},
+    {"parameter", KINO_TYPE_BYTES, NULL, "allocated for parameters from then on"},
     {"optimizer_state", KINO_TYPE_BYTES, NULL, NULL},
     {"input", KINO_TYPE_BYTES, NULL, NULL},
     {"temporary", KINO_TYPE_BYTES, NULL, NULL},
@@ -314,10 +314,10 @@ static const kino_column point_columns[] = {
 static const kino_column peak_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, NULL},
     {"device", KINO_TYPE_STRING, NULL, NULL},
-    {"peak", KINO_TYPE_BYTES, NULL, "most that was allocated at a time"},
-    {"ts", KINO_TYPE_TIME, NULL, "when, for the first time"},
+    {"peak", KINO_TYPE_BYTES, NULL, "maximum allocated at one time"},
+    {"ts", KINO_TYPE_TIME, NULL, "when the maximum was first reached"},
     {"final", KINO_TYPE_BYTES, NULL, "allocated at the end"},
-    {"points", KINO_TYPE_INT, "count", "times at which something changed"},
+    {"points", KINO_TYPE_INT, "count", "number of changes"},
     {"records", KINO_TYPE_INT, "count", NULL},
     {0},
 };
@@ -326,9 +326,9 @@ static const kino_column purpose_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, NULL},
     {"device", KINO_TYPE_STRING, NULL, NULL},
     {"category", KINO_TYPE_STRING, NULL, "what the memory is for"},
-    {"at_peak", KINO_TYPE_BYTES, NULL, "at the peak of the total"},
-    {"percent", KINO_TYPE_PERCENT, NULL, "of the peak"},
-    {"max", KINO_TYPE_BYTES, NULL, "most at any time"},
+    {"at_peak", KINO_TYPE_BYTES, NULL, "size at the peak of the total"},
+    {"percent", KINO_TYPE_PERCENT, NULL, "share of the peak"},
+    {"max", KINO_TYPE_BYTES, NULL, "maximum at any time"},
     {"final", KINO_TYPE_BYTES, NULL, "at the end"},
     {0},
 };
@@ -336,11 +336,11 @@ static const kino_column purpose_columns[] = {
 enum { T_TIMELINE, T_PEAK, T_CATEGORIES };
 
 static const kino_table_info tables[] = {
-    [T_TIMELINE] = {"memory_timeline", "one row a time at which memory changed", point_columns,
+    [T_TIMELINE] = {"memory_timeline", "one row per time at which memory changed", point_columns,
                     NULL, NULL},
-    [T_PEAK] = {"memory_peak", "one row a rank and device", peak_columns, NULL,
+    [T_PEAK] = {"memory_peak", "one row per rank and device", peak_columns, NULL,
                 "not available: no memory timeline and no [memory] events"},
-    [T_CATEGORIES] = {"memory_categories", "one row a category: its share of the peak",
+    [T_CATEGORIES] = {"memory_categories", "one row per category: its share of the peak",
                       purpose_columns, NULL, "not available"},
     {0},
 };
@@ -432,13 +432,13 @@ static void add_notes(const partial *p, kino_result *result)
                           "[memory] events (profile_memory)");
     if (has_plain)
         kino__result_note(result,
-                          "categories not available: [memory] events do not tell what memory "
-                          "is for; export_memory_timeline does (a .raw.json.gz file)");
+                          "categories not available: [memory] events do not say what memory is "
+                          "used for; use export_memory_timeline (a .raw.json.gz file)");
     if (is_relative)
-        kino__result_note(result, "totals not available: sizes count from 0 at the first record");
+        kino__result_note(result, "totals not available: sizes are relative to the first record");
     if (unknown)
-        kino__result_note(
-            result, "%lld records of categories that are not known here count as Unknown", unknown);
+        kino__result_note(result, "%lld records of unrecognized categories count as Unknown",
+                          unknown);
 }
 
 static kino_status finish(const kino__analysis *a, void *value, kino_result *result,
@@ -463,12 +463,12 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
 
 const kino__analysis_def kino__analysis_memory_timeline = {
     .name = "memory-timeline",
-    .help = "how much memory is allocated over time, and what for",
+    .help = "how much memory is allocated over time, and for what",
     .description =
         "Reads PyTorch's raw memory timeline (export_memory_timeline to a file\n"
         "*.raw.json.gz): sizes by category at every time at which memory changed, the\n"
-        "peak and what it consisted of. What was allocated before the profiler began is\n"
-        "the first point. For other traces the totals that [memory] events give.\n",
+        "peak and its composition. The first point is what was allocated before the\n"
+        "profiler started. For other traces, shows the totals of their [memory] events.\n",
     .tables = tables,
     .compat = kino__frame_compat,
     .partial_size = sizeof(partial),

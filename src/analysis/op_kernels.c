@@ -461,7 +461,7 @@ static void pack(kino__pack *pack, void *value)
 static const kino_column columns[] = {
     {"rank", KINO_TYPE_INT, NULL, NULL},
     {"aten_op_name", KINO_TYPE_STRING, NULL, NULL},
-    {"kernel_sequence", KINO_TYPE_STRING, NULL, "names in the order of the launches"},
+    {"kernel_sequence", KINO_TYPE_STRING, NULL, "kernel names in launch order"},
     {"occurrence_count", KINO_TYPE_INT, "count", "calls that launched this sequence"},
     {"avg_aten_op_launch_delay", KINO_TYPE_FLOAT, "ns",
      "mean time from the operator's start to its first launch"},
@@ -471,8 +471,8 @@ static const kino_column columns[] = {
 };
 
 static const kino_table_info tables[] = {
-    {"op_kernels", "one row an operator and sequence of kernels, the most frequent first", columns,
-     NULL, "not available: no launch inside an ATen operator has its kernel in the trace"},
+    {"op_kernels", "one row per operator and kernel sequence, most frequent first", columns, NULL,
+     "not available: no launch inside an ATen operator could be matched to a kernel"},
     {0},
 };
 
@@ -504,11 +504,10 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         kino__result_note(result,
                           "kernels of operators not available: no device work was recorded");
     if (p->unlinked)
-        kino__result_note(result, "%lld launches have no kernel in the trace and are left out",
+        kino__result_note(result, "%lld launches without a kernel in the trace are left out",
                           (long long)p->unlinked);
     if (p->outside)
-        kino__result_note(result,
-                          "%lld kernels were launched outside of ATen operators and are left out",
+        kino__result_note(result, "%lld kernels launched outside ATen operators are left out",
                           (long long)p->outside);
     kino__note_unlaunched(result, p->unlaunched);
     kino__note_cut(result, p->is_cut);
@@ -517,13 +516,13 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
 
 const kino__analysis_def kino__analysis_op_kernels = {
     .name = "op-kernels",
-    .help = "which kernels ATen operators launch, and with what delays",
+    .help = "which kernels ATen operators launch, and with what delay",
     .description =
-        "A launch belongs to the innermost ATen operator around it in its thread, with\n"
-        "all of its kernels. Calls of an operator that launch the same kernels in the\n"
-        "same order are one row; the delays are those of the first launch of each call.\n"
-        "With compat operators of all threads are looked at, and only the first kernel of\n"
-        "each launch, as HTA does.\n",
+        "A launch and its kernels belong to the innermost ATen operator enclosing it in\n"
+        "its thread. Calls of an operator that launch the same kernels in the same order\n"
+        "share one row; delays are those of the first launch of each call. With compat,\n"
+        "operators of all threads and only the first kernel of each launch are\n"
+        "considered, as in HTA.\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

@@ -15,16 +15,17 @@ enum { CONTROL, TEST, SIDES };
 
 static const kino_param_info params[] = {
     [P_CONTROL] = {"control", KINO_TYPE_STRING, NULL,
-                   "trace on the left: a rank, or a part of its path; none: the first", NULL},
+                   "trace on the left: a rank or a part of its path (default: the first)", NULL},
     [P_TEST] = {"test", KINO_TYPE_STRING, NULL,
-                "trace on the right; none: the next, or the same where there is one", NULL},
+                "trace on the right (default: the next, or the same if there is only one)", NULL},
     [P_CONTROL_STEPS] = {"control_steps", KINO_TYPE_STRING, NULL,
-                         "steps on the left, such as 5 or 3-7; none: the first", NULL},
-    [P_TEST_STEPS] = {"test_steps", KINO_TYPE_STRING, NULL, "steps on the right; none: the first",
-                      NULL},
-    [P_DEVICE] = {"device", KINO_TYPE_STRING, "all", "only what ran there", "all|cpu|gpu"},
+                         "steps on the left, such as 5 or 3-7 (default: the first)", NULL},
+    [P_TEST_STEPS] = {"test_steps", KINO_TYPE_STRING, NULL,
+                      "steps on the right (default: the first)", NULL},
+    [P_DEVICE] = {"device", KINO_TYPE_STRING, "all", "only what ran on the host or on the device",
+                  "all|cpu|gpu"},
     [P_SHORT] = {"short_names", KINO_TYPE_BOOL, "no",
-                 "names without templates and arguments, which may join several", NULL},
+                 "names without templates and arguments, which may merge several", NULL},
     {0},
 };
 
@@ -77,8 +78,8 @@ static kino_status check(const kino__analysis *a, kino_error *err)
     for (size_t i = P_CONTROL_STEPS; i <= P_TEST_STEPS; i++)
         if (!parse_steps(kino__param_text(a, i), &first, &last))
             return kino__fail(err, KINO_ARGUMENT,
-                              "'%.*s' does not fit parameter '%s': expected a step or a range such "
-                              "as 5 or 3-7",
+                              "invalid value '%.*s' for parameter '%s' (expected: a step or a "
+                              "range such as 5 or 3-7)",
                               (int)kino__param_text(a, i).size, kino__param_text(a, i).data,
                               params[i].name);
     return KINO_OK;
@@ -245,10 +246,10 @@ static void pack(kino__pack *pack, void *value)
 /* -- the answer -- */
 
 static const kino_column columns[] = {
-    {"name", KINO_TYPE_STRING, NULL, "of operators, calls, annotations and kernels alike"},
-    {"control_counts", KINO_TYPE_INT, "count", "on the left"},
+    {"name", KINO_TYPE_STRING, NULL, "name of an operator, call, annotation or kernel"},
+    {"control_counts", KINO_TYPE_INT, "count", "number on the left"},
     {"control_total_duration", KINO_TYPE_DURATION, NULL, "sum of durations on the left"},
-    {"test_counts", KINO_TYPE_INT, "count", "on the right"},
+    {"test_counts", KINO_TYPE_INT, "count", "number on the right"},
     {"test_total_duration", KINO_TYPE_DURATION, NULL, "sum of durations on the right"},
     {"diff_counts", KINO_TYPE_INT, "count", "right - left"},
     {"diff_duration", KINO_TYPE_DURATION, NULL, "right - left"},
@@ -259,17 +260,17 @@ static const kino_column columns[] = {
 
 static const kino_column side_columns[] = {
     {"side", KINO_TYPE_STRING, NULL, "control or test"},
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
     {"path", KINO_TYPE_STRING, NULL, "of the trace"},
-    {"first_step", KINO_TYPE_INT, NULL, "null: the trace has no steps, all of it is compared"},
+    {"first_step", KINO_TYPE_INT, NULL, "null: the trace has no steps, so all of it is compared"},
     {"last_step", KINO_TYPE_INT, NULL, NULL},
     {"names", KINO_TYPE_INT, "count", "that occur"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"ops_diff", "one row a name, by name", columns, NULL, "nothing to compare"},
-    {"sides", "one row a side: what is compared", side_columns, NULL, NULL},
+    {"ops_diff", "one row per name, by name", columns, NULL, "nothing to compare"},
+    {"sides", "one row per side: what is compared", side_columns, NULL, NULL},
     {0},
 };
 
@@ -404,13 +405,13 @@ static void add_sides(const partial *p, const int64_t chosen[SIDES], const joine
         kino__table_add_int(table, s->last[side]);
         kino__table_add_int(table, names);
         if (s->outside && (side == CONTROL || chosen[TEST] != chosen[CONTROL]))
-            kino__result_note(result, "%s: %lld spans are in no step and are left out",
-                              side_names[side], (long long)s->outside);
+            kino__result_note(result, "%s: %lld spans outside steps are left out", side_names[side],
+                              (long long)s->outside);
     }
     const source *left = chosen[CONTROL] < 0 ? NULL : &p->sources.items[chosen[CONTROL]];
     if (left && chosen[CONTROL] == chosen[TEST] && left->first[CONTROL] == left->first[TEST] &&
         left->last[CONTROL] == left->last[TEST])
-        kino__result_note(result, "both sides are the same steps of the same trace: give two "
+        kino__result_note(result, "both sides are the same steps of the same trace: specify two "
                                   "traces, or control_steps and test_steps");
 }
 
@@ -435,11 +436,11 @@ const kino__analysis_def kino__analysis_ops_diff = {
     .name = "ops-diff",
     .help = "operators and kernels of two traces or steps side by side, by name",
     .description =
-        "Counts the spans of some steps of two traces by name and adds up their\n"
+        "Counts the spans in selected steps of two traces by name and sums their\n"
         "durations: kino analyze ops-diff old.json new.json --control old --test new.\n"
-        "Traces are in the order of rank and path, not of the command line. With one\n"
-        "trace two of its steps are compared (control_steps, test_steps). The last step\n"
-        "is there, too. See kino diff for values of one step, thresholds and trees.\n",
+        "Traces are ordered by rank and path, not as on the command line. With one trace,\n"
+        "two of its steps are compared (control_steps, test_steps). The last step is\n"
+        "included. See kino diff for values per step, thresholds and trees.\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

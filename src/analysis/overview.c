@@ -375,7 +375,7 @@ static void pack(kino__pack *pack, void *value)
 
 static const kino_param_info params[] = {
     [P_SM_SERIES] = {"sm_series", KINO_TYPE_BOOL, "no",
-                     "fill sm_efficiency_series: two rows a kernel at most", NULL},
+                     "fill sm_efficiency_series: at most two rows per kernel", NULL},
     {0},
 };
 
@@ -383,7 +383,7 @@ enum { T_CONFIGURATION, T_GPUS, T_SUMMARY, T_STEPS, T_UTILIZATION, T_SM };
 
 #define RANK                                                                                       \
     {                                                                                              \
-        "rank", KINO_TYPE_INT, NULL, "of the trace; null: unknown"                                 \
+        "rank", KINO_TYPE_INT, NULL, "rank of the trace; null: unknown"                            \
     }
 
 static const kino_column configuration_columns[] = {
@@ -392,9 +392,10 @@ static const kino_column configuration_columns[] = {
     {"span", KINO_TYPE_STRING, NULL, "which recording of the worker"},
     {"number_of_workers", KINO_TYPE_INT, "count", "of the run"},
     {"device_type", KINO_TYPE_STRING, NULL, "GPU or CPU"},
-    {"devices", KINO_TYPE_INT, "count", "that had work"},
-    {"steps", KINO_TYPE_INT, "count", "that the averages are made of"},
-    {"steps_left_out", KINO_TYPE_INT, "count", "at the end, because they were cut off"},
+    {"devices", KINO_TYPE_INT, "count", "number of devices with work"},
+    {"steps", KINO_TYPE_INT, "count", "number of steps averaged"},
+    {"steps_left_out", KINO_TYPE_INT, "count",
+     "number of steps left out at the end because they are incomplete"},
     {0},
 };
 
@@ -404,18 +405,20 @@ static const kino_column gpu_columns[] = {
     {"name", KINO_TYPE_STRING, NULL, NULL},
     {"memory", KINO_TYPE_BYTES, NULL, NULL},
     {"compute_capability", KINO_TYPE_STRING, NULL, NULL},
-    {"gpu_utilization", KINO_TYPE_PERCENT, NULL, "time with a kernel at work"},
-    {"est_sm_efficiency", KINO_TYPE_PERCENT, NULL, "multiprocessors with a block, over time"},
-    {"est_achieved_occupancy", KINO_TYPE_PERCENT, NULL, "mean of its kernels, by their time"},
-    {"kernel_time_using_tensor_cores", KINO_TYPE_PERCENT, NULL, "of kernels of operators"},
+    {"gpu_utilization", KINO_TYPE_PERCENT, NULL, "share of time with a kernel running"},
+    {"est_sm_efficiency", KINO_TYPE_PERCENT, NULL,
+     "share of multiprocessors with a block, over time"},
+    {"est_achieved_occupancy", KINO_TYPE_PERCENT, NULL, "mean over its kernels, weighted by time"},
+    {"kernel_time_using_tensor_cores", KINO_TYPE_PERCENT, NULL,
+     "share of the operators' kernel time"},
     {0},
 };
 
 static const kino_column summary_columns[] = {
     RANK,
     {"category", KINO_TYPE_STRING, NULL, "Average Step Time, then its parts"},
-    {"time", KINO_TYPE_DURATION, NULL, "average over the steps"},
-    {"percentage", KINO_TYPE_PERCENT, NULL, "of the step"},
+    {"time", KINO_TYPE_DURATION, NULL, "mean over the steps"},
+    {"percentage", KINO_TYPE_PERCENT, NULL, "share of the step"},
     {0},
 };
 
@@ -424,14 +427,15 @@ enum { C_KERNEL = 4 }; /* the first of the roles */
 static const kino_column step_columns[] = {
     RANK,
     {"step", KINO_TYPE_INT, NULL, "its number"},
-    {"start", KINO_TYPE_TIME, NULL, "on the host, or when the device ends the step before"},
-    {"total", KINO_TYPE_DURATION, NULL, "until host and device have ended it: its parts' sum"},
+    {"start", KINO_TYPE_TIME, NULL, "on the host, or when the device finishes the previous step"},
+    {"total", KINO_TYPE_DURATION, NULL,
+     "until host and device have finished it: the sum of its parts"},
     {"kernel", KINO_TYPE_DURATION, NULL, "kernels, without communication"},
-    {"memcpy", KINO_TYPE_DURATION, NULL, "copies, while no kernel ran"},
-    {"memset", KINO_TYPE_DURATION, NULL, "sets, while nothing of the above"},
-    {"communication", KINO_TYPE_DURATION, NULL, "collectives that nothing above covers"},
-    {"runtime", KINO_TYPE_DURATION, NULL, "calls of the driver's library, likewise"},
-    {"dataloader", KINO_TYPE_DURATION, NULL, "waiting for data, likewise"},
+    {"memcpy", KINO_TYPE_DURATION, NULL, "copies while no kernel runs"},
+    {"memset", KINO_TYPE_DURATION, NULL, "memsets while none of the above runs"},
+    {"communication", KINO_TYPE_DURATION, NULL, "collectives while none of the above runs"},
+    {"runtime", KINO_TYPE_DURATION, NULL, "runtime and driver calls while none of the above runs"},
+    {"dataloader", KINO_TYPE_DURATION, NULL, "waiting for data while none of the above runs"},
     {"cpu_exec", KINO_TYPE_DURATION, NULL, "operators, likewise"},
     {"other", KINO_TYPE_DURATION, NULL, "the rest"},
     {"host_start", KINO_TYPE_TIME, NULL, "extent on the host: its annotation"},
@@ -445,7 +449,7 @@ static const kino_column utilization_columns[] = {
     RANK,
     {"device", KINO_TYPE_INT, NULL, "id"},
     {"time", KINO_TYPE_TIME, NULL, "start of the bucket; the last row is the end"},
-    {"gpu_utilization", KINO_TYPE_PERCENT, NULL, "time with a kernel at work"},
+    {"gpu_utilization", KINO_TYPE_PERCENT, NULL, "share of time with a kernel running"},
     {0},
 };
 
@@ -454,24 +458,26 @@ static const kino_column sm_columns[] = {
     {"device", KINO_TYPE_INT, NULL, "id"},
     {"start", KINO_TYPE_TIME, NULL, NULL},
     {"end", KINO_TYPE_TIME, NULL, NULL},
-    {"est_sm_efficiency", KINO_TYPE_PERCENT, NULL, "blocks per SM of what ran, at most 100 %"},
+    {"est_sm_efficiency", KINO_TYPE_PERCENT, NULL,
+     "blocks per SM of the running kernels, at most 100 %"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    [T_CONFIGURATION] = {"configuration", "one row a trace", configuration_columns, "Configuration",
-                         NULL},
-    [T_GPUS] = {"gpu_summary", "one row a device, over the steps from first to last", gpu_columns,
+    [T_CONFIGURATION] = {"configuration", "one row per trace", configuration_columns,
+                         "Configuration", NULL},
+    [T_GPUS] = {"gpu_summary", "one row per device, over the steps from first to last", gpu_columns,
                 "GPU summary", "not available: no kernel says on which device it ran"},
     [T_SUMMARY] = {"execution_summary", "the average step and its parts", summary_columns,
                    "Execution summary", "not available: the trace has no events of known kind"},
-    [T_STEPS] = {"step_breakdown", "one row a step; the parts add up to it", step_columns,
-                 "Step time breakdown", "not available: the trace has no events of known kind"},
-    [T_UTILIZATION] = {"utilization_series", "one row a device and bucket of time",
-                       utilization_columns, "Utilisation over time",
+    [T_STEPS] = {"step_breakdown", "one row per step; its parts add up to the step time",
+                 step_columns, "Step time breakdown",
+                 "not available: the trace has no events of known kind"},
+    [T_UTILIZATION] = {"utilization_series", "one row per device and bucket of time",
+                       utilization_columns, "Utilization over time",
                        "not available: no kernel says on which device it ran"},
-    [T_SM] = {"sm_efficiency_series", "one row a device and piece of time; see sm_series",
-              sm_columns, "SM efficiency over time", "asked for with --sm-series"},
+    [T_SM] = {"sm_efficiency_series", "one row per device and piece of time; see sm_series",
+              sm_columns, "SM efficiency over time", "requires --sm-series"},
     {0},
 };
 
@@ -644,8 +650,8 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
                           (long long)without_steps, p->traces.count);
     if (cut)
         kino__result_note(result,
-                          "%lld steps at the end are left out: they launched nothing or "
-                          "much less than the step before",
+                          "%lld steps at the end are left out: they launched nothing, or much less "
+                          "than the previous step",
                           (long long)cut);
     return kino__verdict_add_note(&p->verdict, result) ? KINO_OK : kino__fail_nomem(err);
 }
@@ -654,17 +660,16 @@ static const char *const compat[] = {"tensorboard", NULL};
 
 const kino__analysis_def kino__analysis_overview = {
     .name = "overview",
-    .help = "what ran on what, how busy it was, and where the time of a step went",
+    .help = "which devices were used, how busy they were, and where the step time went",
     .description =
-        "A moment of a step belongs to the first of these that is at work: kernel,\n"
-        "communication, copy, set, runtime call, data loader, operator of the host. What\n"
-        "is left is Other. Without kernels, data loader and operators come before\n"
+        "Each moment of a step belongs to the first of these that is active: kernel,\n"
+        "communication, copy, memset, runtime call, data loader, host operator. What\n"
+        "remains is Other. If there are no kernels, data loader and operators come before\n"
         "communication. Annotations are ranges around work, not work. So the parts of a\n"
-        "step add up to it. A step lasts from its start\n"
-        "on the host, or the end of the step before, to the end of the device work that\n"
-        "it launched; a trace without steps is one step. All steps count. The extent of a\n"
-        "step on the host and on the device is shown beside it. docs/analyses/profile.md\n"
-        "has the whole definition.\n",
+        "step add up to it. A step lasts from its start on the host, or the end of the\n"
+        "previous step, to the end of the device work it launched; a trace without steps\n"
+        "is one step. All steps count. The extent of a step on the host and on the device\n"
+        "is shown as well. See docs/analyses/profile.md for the full definition.\n",
     .params = params,
     .tables = tables,
     .compat = compat,

@@ -21,9 +21,9 @@ static size_t declared_count(const kino__analysis_def *def)
 
 static const kino_param_info compat_info = {
     "compat", KINO_TYPE_STRING, NULL,
-    "numbers as a reference implementation gives them, defects included", NULL};
+    "reproduce the numbers of a reference implementation, including its defects", NULL};
 static const kino_param_info steps_info = {"steps", KINO_TYPE_STRING, NULL,
-                                           "only these profiler steps: 5 or 3-7", NULL};
+                                           "use only these profiler steps: 5 or 3-7", NULL};
 
 bool kino__analysis_param(const kino__analysis_def *def, size_t index, kino_param_info *out)
 {
@@ -68,9 +68,9 @@ static kino_status fail_unknown(const kino__analysis_def *def, const char *given
         used += (size_t)size;
     }
     if (!used)
-        return kino__fail(err, KINO_ARGUMENT, "analysis '%s' has no parameter '%s': it takes none",
+        return kino__fail(err, KINO_ARGUMENT, "analysis '%s' has no parameter '%s' (it has none)",
                           def->name, given);
-    return kino__fail(err, KINO_ARGUMENT, "analysis '%s' has no parameter '%s': it takes %s",
+    return kino__fail(err, KINO_ARGUMENT, "analysis '%s' has no parameter '%s' (known: %s)",
                       def->name, given, list);
 }
 
@@ -168,7 +168,7 @@ static const char *parse_value(const kino_param_info *info, kino_str text, kino_
     case KINO_TYPE_DURATION:
     case KINO_TYPE_TIME:
         if (!parse_units(text, durations, &integer))
-            return "a time such as 30us, 1.5ms or 2s (a plain number is ns)";
+            return "a time such as 30us, 1.5ms or 2s; a plain number is in ns";
         *out = kino__cell_int(integer);
         return NULL;
     case KINO_TYPE_BYTES:
@@ -214,8 +214,8 @@ static kino_status fail_compat(const kino__analysis_def *def, const char *value,
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "",
                                  def->compat[i]);
     return kino__fail(err, KINO_ARGUMENT,
-                      "'%s' does not fit parameter 'compat' of '%s': expected %s", value, def->name,
-                      list);
+                      "invalid value '%s' for parameter 'compat' of '%s' (expected: %s)", value,
+                      def->name, list);
 }
 
 static kino_status set_common(kino__analysis *a, const kino_param *given, kino_error *err)
@@ -227,8 +227,8 @@ static kino_status set_common(kino__analysis *a, const kino_param *given, kino_e
         if (parse_steps(a, kino__str_from(a->steps)))
             return KINO_OK;
         return kino__fail(err, KINO_ARGUMENT,
-                          "'%s' does not fit parameter 'steps' of '%s': expected a step or a range "
-                          "such as 5 or 3-7",
+                          "invalid value '%s' for parameter 'steps' of '%s' (expected: a step or a "
+                          "range such as 5 or 3-7)",
                           given->value, a->def->name);
     }
     for (const char *const *name = a->def->compat; *name; name++) {
@@ -249,8 +249,9 @@ static kino_status set_declared(kino__analysis *a, const kino_param_info *info, 
     const char *expected = parse_value(info, copy, slot);
     if (!expected)
         return KINO_OK;
-    return kino__fail(err, KINO_ARGUMENT, "'%s' does not fit parameter '%s' of '%s': expected %s",
-                      text, info->name, a->def->name, expected);
+    return kino__fail(err, KINO_ARGUMENT,
+                      "invalid value '%s' for parameter '%s' of '%s' (expected: %s)", text,
+                      info->name, a->def->name, expected);
 }
 
 /* Reference implementations leave out the last step unless they are told otherwise; we do not. */

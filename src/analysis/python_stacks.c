@@ -276,27 +276,27 @@ static const kino_param_info params[] = {
                  "host|device|all"},
     [P_THREADS] = {"threads", KINO_TYPE_BOOL, "no", "stacks begin with their thread", NULL},
     [P_STEPS_APART] = {"steps_apart", KINO_TYPE_BOOL, "no",
-                       "ProfilerStep#1, ProfilerStep#2, ... are not one stack", NULL},
+                       "keep ProfilerStep#1, ProfilerStep#2, ... as separate stacks", NULL},
     [P_MIN_SHARE] = {"min_share", KINO_TYPE_PERCENT, "0",
-                     "leave out stacks with less than this part of all time", NULL},
+                     "leave out stacks with less than this share of the total time", NULL},
     {0},
 };
 
 static const kino_column flame_columns[] = {
-    {"node", KINO_TYPE_INT, NULL, "number of the row, from 0"},
-    {"parent", KINO_TYPE_INT, NULL, "node below it; null: none"},
-    {"depth", KINO_TYPE_INT, NULL, "0 at the bottom of the stack"},
-    {"name", KINO_TYPE_STRING, NULL, "of the spans"},
+    {"node", KINO_TYPE_INT, NULL, "index of the row, from 0"},
+    {"parent", KINO_TYPE_INT, NULL, "row of the caller; null: none"},
+    {"depth", KINO_TYPE_INT, NULL, "0 at the root of the stack"},
+    {"name", KINO_TYPE_STRING, NULL, "number of spans"},
     {"total", KINO_TYPE_DURATION, NULL, "time of the spans of this stack"},
-    {"self", KINO_TYPE_DURATION, NULL, "less the spans directly on them"},
+    {"self", KINO_TYPE_DURATION, NULL, "total less the callees"},
     {"calls", KINO_TYPE_INT, "count", "spans"},
     {0},
 };
 
 static const kino_table_info tables[] = {
     {"flame",
-     "one row a distinct stack, all ranks together; a stack before those on it, the longest first",
-     flame_columns, NULL, "not available: there are no such spans"},
+     "one row per distinct stack, all ranks combined; callers before callees, longest first",
+     flame_columns, NULL, "not available: there are no matching spans"},
     {0},
 };
 
@@ -395,10 +395,10 @@ static void add_notes(const kino__analysis *a, const partial *p, const tree *t, 
     if (p->nodes.count == 0)
         kino__result_note(result, "flame not available: %s", kino__stack_why_empty(kind_of(a)));
     else if (p->without)
-        kino__result_note(result, "%lld of %lld traces have no such spans", (long long)p->without,
-                          (long long)p->traces);
+        kino__result_note(result, "%lld of %lld traces have no matching spans",
+                          (long long)p->without, (long long)p->traces);
     if (t->rows < p->nodes.count)
-        kino__result_note(result, "%zu of %zu stacks are shorter than min_share and left out",
+        kino__result_note(result, "%zu of %zu stacks are below min_share and left out",
                           p->nodes.count - t->rows, p->nodes.count);
 }
 
@@ -425,19 +425,22 @@ static kino_status check(const kino__analysis *a, kino_error *err)
     double share = kino__param_real(a, P_MIN_SHARE);
     if (share >= 0 && share <= 100)
         return KINO_OK;
-    return kino__fail(err, KINO_ARGUMENT, "min_share: a percentage from 0 to 100 is needed");
+    return kino__fail(
+        err, KINO_ARGUMENT,
+        "invalid value for parameter 'min_share' (expected: a percentage from 0 to 100)");
 }
 
 const kino__analysis_def kino__analysis_python_stacks = {
     .name = "python-stacks",
-    .help = "time by call stack: the tree behind a flame graph",
+    .help = "time by call stack: the data of a flame graph",
     .description =
-        "Spans that lie inside another one on the same thread stand on it; spans with\n"
-        "the same names from the bottom up are one stack, over all threads and ranks.\n"
-        "total adds up the spans of a stack; self is what no span on it covers. Where two\n"
-        "spans overlap and neither contains the other, the later one stands on its own.\n"
-        "With --stacks python only the spans of PyTorch's Python tracer count, with op\n"
-        "all others, so that what is between two ops in Python disappears.\n",
+        "A span that lies inside another one on the same thread is its callee; spans with\n"
+        "the same names from the root up share one stack, over all threads and ranks.\n"
+        "total sums the spans of a stack; self is the part that its callees do not cover.\n"
+        "If two spans overlap and neither contains the other, the later one starts a\n"
+        "stack of its own. With --stacks python, only the spans of PyTorch's Python\n"
+        "tracer are used; with op, all others, which skips the Python frames between two\n"
+        "operators.\n",
     .params = params,
     .tables = tables,
     .needs = KINO__COLUMN_TS | KINO__COLUMN_DUR | KINO__COLUMN_NAME | KINO__COLUMN_CATEGORY |

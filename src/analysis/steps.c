@@ -198,17 +198,17 @@ static void pack(kino__pack *pack, void *value)
 static const kino_param_info params[] = {[P_LAST_STEP] = KINO__PARAM_LAST_STEP, {0}};
 
 static const kino_column columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
-    {"step", KINO_TYPE_INT, NULL, "number, as in ProfilerStep#5"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
+    {"step", KINO_TYPE_INT, NULL, "step number, as in ProfilerStep#5"},
     {"start", KINO_TYPE_TIME, NULL, "on the host"},
     {"dur", KINO_TYPE_DURATION, NULL, "on the host"},
-    {"device_start", KINO_TYPE_TIME, NULL, "on the device: of its first work; null: none"},
+    {"device_start", KINO_TYPE_TIME, NULL, "on the device: start of its first work; null: none"},
     {"device_end", KINO_TYPE_TIME, NULL, "on the device: end of its last work"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"steps", "one row a rank and step", columns, NULL, "not available: no step annotations"},
+    {"steps", "one row per rank and step", columns, NULL, "not available: no step annotations"},
     {0},
 };
 
@@ -243,7 +243,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     }
     if (p->rows.count == 0)
         kino__result_note(result,
-                          "steps not available: no annotations ProfilerStep#N, and no iterations");
+                          "steps not available: no ProfilerStep#N annotations and no iterations");
     else if (!has_device)
         kino__result_note(result,
                           "device extents not available: no device work was recorded in a step");
@@ -255,11 +255,11 @@ const kino__analysis_def kino__analysis_steps = {
     .name = "steps",
     .help = "which steps are in the trace, and when they ran on host and device",
     .description =
-        "The steps that the training loop marked (ProfilerStep#N): their extent on the\n"
-        "host, and their extent on the device, which is that of the work launched in them\n"
-        "and may lie after the step's end on the host. Device work whose launch is not in\n"
-        "the trace belongs to the step that it starts in; what starts before the first\n"
-        "step's first kernel was launched before the recording, and belongs to none.\n",
+        "The steps marked by the training loop (ProfilerStep#N): their extent on the\n"
+        "host, and their extent on the device, which covers the work launched in them and\n"
+        "may end after the step does on the host. Device work whose launch is not in the\n"
+        "trace belongs to the step it starts in; work that starts before the first step's\n"
+        "first kernel was launched before the recording and does not belong to any step.\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

@@ -19,7 +19,7 @@
 enum { P_COUNT, P_STEPS, P_LAST_STEP };
 
 static const kino_param_info params[] = {
-    [P_COUNT] = {"count", KINO_TYPE_INT, "2", "HTA's method: how many ranks to name", NULL},
+    [P_COUNT] = {"count", KINO_TYPE_INT, "2", "for HTA's method: how many ranks to name", NULL},
     [P_STEPS] = {"profiler_steps", KINO_TYPE_STRING, NULL,
                  "step numbers, as in 15,17-20 (default: all)", NULL},
     [P_LAST_STEP] = KINO__PARAM_LAST_STEP,
@@ -66,7 +66,8 @@ static kino_status check(const kino__analysis *a, kino_error *err)
         ;
     if (is_bad)
         return kino__fail(err, KINO_ARGUMENT,
-                          "profiler_steps: '%.*s' is no list of step numbers (try 15,17-20)",
+                          "invalid value '%.*s' for parameter 'profiler_steps' (expected: step "
+                          "numbers such as 15,17-20)",
                           KINO__STR_ARG(list));
     if (kino__param_int(a, P_COUNT) < 1)
         return kino__fail(err, KINO_ARGUMENT, "count: must be at least 1");
@@ -310,51 +311,58 @@ static void pack(kino__pack *pack, void *value)
 /* -- the answer -- */
 
 static const kino_column straggler_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
     {"cause", KINO_TYPE_STRING, NULL, "kernels, data loader, copies or host"},
-    {"excess", KINO_TYPE_DURATION, NULL, "per step: its own time less the median of its peers"},
-    {"more", KINO_TYPE_DURATION, NULL, "per step: how much more the cause takes than the peers'"},
-    {"own_time", KINO_TYPE_DURATION, NULL, "of a step: without exposed communication"},
-    {"waiting", KINO_TYPE_DURATION, NULL, "per step: of the others, for the slowest rank"},
-    {"score", KINO_TYPE_INT, "count", "steps in which it was slow (HTA: among the latest `count`)"},
-    {"step_count", KINO_TYPE_INT, "count", "steps compared (HTA: in which it ran the kernel)"},
+    {"excess", KINO_TYPE_DURATION, NULL, "local time per step, less the median of its peers"},
+    {"more", KINO_TYPE_DURATION, NULL,
+     "how much more time per step the cause takes than on its peers"},
+    {"own_time", KINO_TYPE_DURATION, NULL,
+     "local time per step: the step less exposed communication"},
+    {"waiting", KINO_TYPE_DURATION, NULL,
+     "time per step that the other ranks wait for the slowest"},
+    {"score", KINO_TYPE_INT, "count",
+     "number of steps in which it was slow (HTA: among the latest `count`)"},
+    {"step_count", KINO_TYPE_INT, "count",
+     "number of steps compared (HTA: in which it ran the kernel)"},
     {"lateness", KINO_TYPE_DURATION, NULL,
-     "HTA: sum over these steps: its start after that of the earliest rank"},
+     "HTA: its start relative to the earliest rank, summed over these steps"},
     {0},
 };
 
 enum { C_CAUSE = 1, C_WAITING = 5, C_LATENESS = 8 };
 
 static const kino_column rank_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
     {"steps", KINO_TYPE_INT, "count", NULL},
     {"step_time", KINO_TYPE_DURATION, NULL, "mean"},
-    {"own_time", KINO_TYPE_DURATION, NULL, "mean: the step without exposed communication"},
-    {"exposed_communication", KINO_TYPE_DURATION, NULL, "mean: that no work covers"},
+    {"own_time", KINO_TYPE_DURATION, NULL, "mean local time: the step less exposed communication"},
+    {"exposed_communication", KINO_TYPE_DURATION, NULL,
+     "mean communication not hidden by other work"},
     {"is_straggler", KINO_TYPE_BOOL, NULL, NULL},
     {0},
 };
 
 static const kino_column metric_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
     {"stream", KINO_TYPE_INT, NULL, NULL},
-    {"iteration", KINO_TYPE_INT, NULL, "number of the step"},
+    {"iteration", KINO_TYPE_INT, NULL, "step number"},
     {"name", KINO_TYPE_STRING, NULL, "the kernel whose durations differ most between ranks"},
     {"ts", KINO_TYPE_TIME, NULL, "its start"},
     {"dur", KINO_TYPE_DURATION, NULL, NULL},
-    {"normalized_start_time", KINO_TYPE_FLOAT, NULL, "start since the first step, in mean steps"},
-    {"duration", KINO_TYPE_FLOAT, NULL, "in mean steps"},
+    {"normalized_start_time", KINO_TYPE_FLOAT, NULL,
+     "start since the first step, in units of the mean step"},
+    {"duration", KINO_TYPE_FLOAT, NULL, "in units of the mean step"},
     {"is_late", KINO_TYPE_BOOL, NULL, "among the latest `count` of the step"},
     {"event", KINO_TYPE_INT, NULL, "id of the kernel"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"stragglers", "one row per rank that keeps the others waiting, by rank", straggler_columns,
-     NULL, "none: see the notes"},
-    {"metric", "one row per rank and step: the kernel that HTA's method looks at", metric_columns,
+    {"stragglers", "one row per rank that delays the others, by rank", straggler_columns, NULL,
+     "none: see the notes"},
+    {"metric", "one row per rank and step: the kernel that HTA's method compares", metric_columns,
      NULL, "not available: no communication kernel of 1 % of a step or more"},
-    {"ranks", "one row per rank: what the verdict is made of", rank_columns, "Ranks",
+    {"ranks", "one row per rank: what the verdict is based on", rank_columns, "Ranks",
      "not available: see the notes"},
     {0},
 };
@@ -643,11 +651,11 @@ static bool add_metric(const work *w, kino__table *table)
 static const char *what_lacks(const work *w)
 {
     if (w->p->ranks.count < 2)
-        return "needs the traces of several ranks";
+        return "requires the traces of several ranks";
     if (w->p->steps.count == 0)
         return "the traces have no profiler steps";
     if (w->step_count == 0)
-        return "no trace has one of these steps";
+        return "none of these steps are in the traces";
     if (w->p->kernels.count == 0)
         return "no communication kernels in the steps";
     return NULL;
@@ -735,11 +743,11 @@ static bool judge(const work *w, kino_result *result)
         kino__verdict_note(&v, result);
     }
     if (ok && w->step_count == 0 && w->p->steps.count)
-        v.reason = "no trace has one of these steps";
+        v.reason = "none of these steps are in the traces";
     if (ok && v.reason)
         kino__result_note(result, "stragglers not available: %s", v.reason);
     else if (ok && v.slow.count == 0)
-        kino__result_note(result, "no rank keeps the others waiting");
+        kino__result_note(result, "no rank delays the others");
     kino__verdict_deinit(&v);
     kino__verdict_facts_deinit(&facts);
     return ok;
@@ -773,19 +781,20 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
 
 const kino__analysis_def kino__analysis_stragglers = {
     .name = "stragglers",
-    .help = "which ranks keep the others waiting",
+    .help = "which ranks delay the others",
     .description =
-        "A rank's own time in a step is the step without its exposed communication. A\n"
-        "straggler is a rank whose own time is above the median of its peers by more than\n"
-        "5 % of the step (2.5 % where the others are alike), in the median of the common\n"
-        "steps, which shows in at least 80 % of them, and for which the others wait in\n"
-        "communication at least half as long.\n"
-        "Peers are all ranks; in a pipeline those of the same stage. Only durations are\n"
-        "compared, so clocks do not matter. Collectives on the host (Gloo) count as well.\n"
+        "The local time of a rank is the step time less its exposed communication. A\n"
+        "straggler is a rank whose local time is consistently longer than its peers': by\n"
+        "more than 5 % of the step over the median of the peers (2.5 % if the peers\n"
+        "differ little), in the median over the common steps and in at least 80 % of\n"
+        "them, while the other ranks wait for it in communication for at least half of\n"
+        "that time. Peers are all ranks, or in a pipeline those of the same stage. Only\n"
+        "durations are compared, so clocks do not need to be synchronized. Collectives on\n"
+        "the host (Gloo) count as well.\n"
         "\n"
-        "HTA's method (its modes, and the table metric): of the communication kernels the\n"
-        "one is looked at whose durations differ most between ranks (at least 1 % of\n"
-        "a mean step); in each step the latest `count` ranks get a point.\n",
+        "HTA's method (with compat, and for the table metric) uses the communication\n"
+        "kernel whose durations differ most between ranks (at least 1 % of a mean step);\n"
+        "in each step, the latest `count` ranks score a point.\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

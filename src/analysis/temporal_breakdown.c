@@ -96,19 +96,21 @@ static void pack(kino__pack *pack, void *value)
 static const kino_param_info params[] = {[P_LAST_STEP] = KINO__PARAM_LAST_STEP, {0}};
 
 static const kino_column columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
-    {"idle_time", KINO_TYPE_DURATION, NULL, "nothing runs on the device"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
+    {"idle_time", KINO_TYPE_DURATION, NULL, "time in which nothing runs on the device"},
     {"compute_time", KINO_TYPE_DURATION, NULL, "computation runs"},
-    {"non_compute_time", KINO_TYPE_DURATION, NULL, "only copies, sets or communication run"},
-    {"kernel_time", KINO_TYPE_DURATION, NULL, "from the first start to the last end: the sum"},
-    {"idle_time_pctg", KINO_TYPE_PERCENT, NULL, "of kernel_time"},
-    {"compute_time_pctg", KINO_TYPE_PERCENT, NULL, "of kernel_time"},
-    {"non_compute_time_pctg", KINO_TYPE_PERCENT, NULL, "of kernel_time"},
+    {"non_compute_time", KINO_TYPE_DURATION, NULL,
+     "time in which only copies, memsets or communication run"},
+    {"kernel_time", KINO_TYPE_DURATION, NULL,
+     "from the first start to the last end: the sum of all three"},
+    {"idle_time_pctg", KINO_TYPE_PERCENT, NULL, "share of kernel_time"},
+    {"compute_time_pctg", KINO_TYPE_PERCENT, NULL, "share of kernel_time"},
+    {"non_compute_time_pctg", KINO_TYPE_PERCENT, NULL, "share of kernel_time"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"temporal_breakdown", "one row a rank", columns, NULL,
+    {"temporal_breakdown", "one row per rank", columns, NULL,
      "not available: no device work was recorded"},
     {0},
 };
@@ -146,10 +148,10 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         impossible += p->rows.items[i].non_compute < 0;
     }
     if (impossible)
-        kino__result_note(result,
-                          "non_compute_time not available in %zu traces: durations below 0 make it "
-                          "negative",
-                          impossible);
+        kino__result_note(
+            result,
+            "non_compute_time not available in %zu traces: negative durations make it negative",
+            impossible);
     kino__note_without_device(result, "temporal breakdown", p->without.items, p->without.count,
                               p->rows.count);
     kino__note_cut(result, p->is_cut);
@@ -158,12 +160,12 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
 
 const kino__analysis_def kino__analysis_temporal_breakdown = {
     .name = "temporal-breakdown",
-    .help = "how much of its time each device computes, does something else, or nothing",
+    .help = "how much of the time each device computes, does other work, or is idle",
     .description =
-        "The time from a rank's first device activity to its last, divided: idle (nothing\n"
-        "runs), compute (computation runs) and non-compute (only copies, sets of memory\n"
-        "or communication run). Work that runs at the same time counts once;\n"
-        "communication that computation hides is compute time.\n",
+        "Divides the time from a rank's first device activity to its last into idle\n"
+        "(nothing runs), compute (computation runs) and non-compute (only copies, memsets\n"
+        "or communication run). Concurrent work counts once; communication hidden by\n"
+        "computation is compute time.\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

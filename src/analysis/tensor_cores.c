@@ -307,60 +307,63 @@ enum { T_DEVICES, T_RATIOS, T_OPERATORS, T_KERNELS };
 
 #define RANK                                                                                       \
     {                                                                                              \
-        "rank", KINO_TYPE_INT, NULL, "of the trace; null: unknown"                                 \
+        "rank", KINO_TYPE_INT, NULL, "rank of the trace; null: unknown"                            \
     }
 
 static const kino_column device_columns[] = {
     RANK,
     {"device", KINO_TYPE_INT, NULL, "id"},
-    {"kernel_time", KINO_TYPE_DURATION, NULL, "of kernels that operators launched"},
-    {"tensor_core_time", KINO_TYPE_DURATION, NULL, "of those that use tensor cores"},
+    {"kernel_time", KINO_TYPE_DURATION, NULL, "time of kernels launched by operators"},
+    {"tensor_core_time", KINO_TYPE_DURATION, NULL, "time of those that use tensor cores"},
     {"tensor_core_ratio", KINO_TYPE_PERCENT, NULL, "tensor_core_time / kernel_time"},
     {0},
 };
 
 static const kino_column ratio_columns[] = {
     RANK,
-    {"kernel_time", KINO_TYPE_DURATION, NULL, "of all kernels"},
-    {"tensor_core_time", KINO_TYPE_DURATION, NULL, "of those that use tensor cores"},
+    {"kernel_time", KINO_TYPE_DURATION, NULL, "time of all kernels"},
+    {"tensor_core_time", KINO_TYPE_DURATION, NULL, "time of those that use tensor cores"},
     {"used_ratio", KINO_TYPE_PERCENT, NULL, "tensor_core_time / kernel_time"},
-    {"eligible_time", KINO_TYPE_DURATION, NULL, "of kernels of operators that could use them"},
-    {"eligible_ratio", KINO_TYPE_PERCENT, NULL, "eligible_time / time of operators' kernels"},
+    {"eligible_time", KINO_TYPE_DURATION, NULL,
+     "time of kernels of operators that could use tensor cores"},
+    {"eligible_ratio", KINO_TYPE_PERCENT, NULL, "eligible_time / kernel time of operators"},
     {0},
 };
 
 static const kino_column operator_columns[] = {
     RANK,
     {"name", KINO_TYPE_STRING, NULL, "of the operator"},
-    {"eligible", KINO_TYPE_BOOL, NULL, "could use tensor cores, or something below it"},
+    {"eligible", KINO_TYPE_BOOL, NULL,
+     "whether it, or an operator below it, could use tensor cores"},
     {"calls", KINO_TYPE_INT, "count", NULL},
-    {"device_self_duration", KINO_TYPE_DURATION, NULL, "device work it launched itself"},
-    {"tensor_self_duration", KINO_TYPE_DURATION, NULL, "of that with tensor cores"},
-    {"self_ratio", KINO_TYPE_PERCENT, NULL, "of the device work it launched itself"},
-    {"device_total_duration", KINO_TYPE_DURATION, NULL, "with operators below"},
-    {"tensor_total_duration", KINO_TYPE_DURATION, NULL, "of that with tensor cores"},
-    {"total_ratio", KINO_TYPE_PERCENT, NULL, "of the device work with operators below"},
+    {"device_self_duration", KINO_TYPE_DURATION, NULL, "device work it launched directly"},
+    {"tensor_self_duration", KINO_TYPE_DURATION, NULL, "part of it on tensor cores"},
+    {"self_ratio", KINO_TYPE_PERCENT, NULL, "share of the device work it launched directly"},
+    {"device_total_duration", KINO_TYPE_DURATION, NULL, "including operators below it"},
+    {"tensor_total_duration", KINO_TYPE_DURATION, NULL, "part of it on tensor cores"},
+    {"total_ratio", KINO_TYPE_PERCENT, NULL,
+     "share of the device work including operators below it"},
     {0},
 };
 
 static const kino_column kernel_columns[] = {
     RANK,
     {"name", KINO_TYPE_STRING, NULL, "of the kernel"},
-    {"used", KINO_TYPE_BOOL, NULL, "uses tensor cores, by its name"},
+    {"used", KINO_TYPE_BOOL, NULL, "whether it uses tensor cores, judged by its name"},
     {"calls", KINO_TYPE_INT, "count", NULL},
     {"total_duration", KINO_TYPE_DURATION, NULL, NULL},
-    {"percentage", KINO_TYPE_PERCENT, NULL, "of all kernel time of the rank"},
+    {"percentage", KINO_TYPE_PERCENT, NULL, "share of all kernel time of the rank"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    [T_DEVICES] = {"devices", "one row a device", device_columns, "Devices",
+    [T_DEVICES] = {"devices", "one row per device", device_columns, "Devices",
                    "not available: no kernel says on which device it ran"},
-    [T_RATIOS] = {"ratios", "one row a trace: what is used, and what could be", ratio_columns,
-                  "Use and chance", "not available: the trace has no kernels"},
-    [T_OPERATORS] = {"operators", "operators with device work, and eligible ones; most first",
+    [T_RATIOS] = {"ratios", "one row per trace: what is used, and what could be", ratio_columns,
+                  "Usage and potential", "not available: the trace has no kernels"},
+    [T_OPERATORS] = {"operators", "operators with device work, and eligible ones; most time first",
                      operator_columns, "Operators", "not available: no operator launched work"},
-    [T_KERNELS] = {"kernels", "one row a kernel, most time first", kernel_columns, "Kernels",
+    [T_KERNELS] = {"kernels", "one row per kernel, most time first", kernel_columns, "Kernels",
                    "not available: the trace has no kernels"},
     {0},
 };
@@ -459,10 +462,11 @@ const kino__analysis_def kino__analysis_tensor_cores = {
     .name = "tensor-cores",
     .help = "how much kernel time uses tensor cores, and which operators could use them",
     .description =
-        "Kernels are told by their names, of NVIDIA and AMD (tensor cores, matrix\n"
-        "cores); operators by a list of matrix products, convolutions and attention, or\n"
-        "because a kernel below them was seen to use tensor cores. Device time of an\n"
-        "operator includes copies and sets. The plugin's list ends before Hopper.\n",
+        "Kernels that use tensor cores (NVIDIA) or matrix cores (AMD) are recognized by\n"
+        "name; eligible operators by a list of matrix products, convolutions and\n"
+        "attention, or because a kernel below them uses tensor cores. Device time of an\n"
+        "operator includes copies and memsets. The list of the TensorBoard plugin ends\n"
+        "before Hopper.\n",
     .tables = tables,
     .compat = compat,
     .partial_size = sizeof(partial),

@@ -88,13 +88,14 @@ static void add_options(analyze_options *o)
         used += (size_t)snprintf(o->compat + used, sizeof o->compat - used, "%s%s", i ? "|" : "",
                                  o->info.compat[i]);
     if (used)
-        add_option(o, &(kino_param_info){
-                          "compat", KINO_TYPE_STRING, NULL,
-                          "numbers as a reference implementation gives them, defects included",
-                          o->compat});
+        add_option(o,
+                   &(kino_param_info){
+                       "compat", KINO_TYPE_STRING, NULL,
+                       "reproduce the numbers of a reference implementation, including its defects",
+                       o->compat});
     if (o->info.takes_steps)
         add_option(o, &(kino_param_info){"steps", KINO_TYPE_STRING, NULL,
-                                         "only these profiler steps: 5 or 3-7", NULL});
+                                         "use only these profiler steps: 5 or 3-7", NULL});
 }
 
 /* Does this option take the next argument? */

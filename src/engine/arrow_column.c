@@ -72,7 +72,7 @@ kino_status kino__arrow_texts_finish(kino__arrow_texts *texts, kino__arrow_colum
     if (!texts->bytes.data) /* consumers may look for a first byte even where there is none */
         (void)kino__buffer_reserve(&texts->bytes, 1);
     if (texts->is_too_long)
-        return kino__fail(err, KINO_LIMIT, "a column of text is over 2 GiB");
+        return kino__fail(err, KINO_LIMIT, "a text column is larger than 2 GiB");
     if (texts->bytes.failed)
         return kino__fail_nomem(err);
     column->buffers[1] = texts->offsets;

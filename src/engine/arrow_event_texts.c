@@ -93,7 +93,7 @@ kino_status kino__event_names(const kino__event_rows *rows, kino__arrow_column *
 {
     size_t count = kino__string_pool_count(&rows->trace->strings);
     if (count > INT32_MAX)
-        return kino__fail(err, KINO_LIMIT, "a trace has more than 2^31 different texts");
+        return kino__fail(err, KINO_LIMIT, "more than 2^31 distinct strings in one trace");
     if (!kino__event_take(rows, rows->trace->name, 4, out) || !kino__event_mark(out, 4, 0))
         return kino__fail_nomem(err);
     return add_dictionary(rows->trace, count, name_at, out, err);

@@ -45,7 +45,7 @@ static kino_status fail_column(const char *name, kino_error *err)
     const kino__event_source *source;
     for (size_t i = 0; (source = kino__event_source_at(i)); i++)
         kino__buffer_printf(&list, "%s%s", i ? ", " : "", source->column.name);
-    kino_status st = kino__fail(err, KINO_NOT_FOUND, "events have no column '%s': they have %.*s",
+    kino_status st = kino__fail(err, KINO_NOT_FOUND, "events have no column '%s' (known: %.*s)",
                                 name, KINO__STR_ARG(kino__buffer_str(&list)));
     kino__buffer_deinit(&list);
     return st;

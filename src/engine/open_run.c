@@ -124,7 +124,8 @@ static kino_status load_file(kino_run *run, const kino__found *file,
     kino_status st = kino__reader_load(file->path, context, &trace, &why);
     if (st == KINO_OK && file->from_folder && kino__str_is(trace->format, "memory-timeline")) {
         kino__trace_free(trace); /* lies beside the trace of its rank, and would be another one */
-        st = kino__fail(&why, KINO_FORMAT, "a memory timeline is read only when given as a file");
+        st = kino__fail(&why, KINO_FORMAT,
+                        "memory timelines in a directory are skipped: specify the file");
     }
     /* Of a folder's files one that cannot be read does not stop the others. */
     if ((st == KINO_FORMAT || st == KINO_IO || st == KINO_NOT_FOUND || st == KINO_LIMIT) &&

@@ -158,8 +158,8 @@ static void add_step_chart(buffer *out, const kino__report *report)
     if (count < 2 || most <= 0)
         return;
     kino__buffer_printf(out, "<h2>Steps <small>%s%zu of %zu%s</small></h2>\n",
-                        "time of each, by part: ", count, report->steps.count,
-                        report->ranks.count > 1 ? ", average of the ranks" : "");
+                        "step time by part: ", count, report->steps.count,
+                        report->ranks.count > 1 ? ", mean over the ranks" : "");
     begin_chart(out, WIDTH, HEIGHT, "time of each step");
     for (int line = 0; line <= 2; line++) {
         int y = BOTTOM - line * (BOTTOM - TOP) / 2;
@@ -343,7 +343,8 @@ static void add_finding(buffer *out, const kino__report_finding *f)
     add_text(out, f->seen);
     add(out, "</p>\n<p class=\"do\">→ ");
     add_text(out, f->todo);
-    add(out, "</p>\n<details><summary>why, and what shows it</summary>\n");
+    add(out, "</p>\n"
+             "<details><summary>why, and the evidence</summary>\n");
     add_labelled(out, "Why:", f->why);
     add_labelled(out, "Rule:", f->rule);
     if (f->ranks.size > 2)
@@ -467,7 +468,7 @@ static kino_status add_section(kino__render *render, const kino__report *report,
         add(out, "</p>\n");
     }
     if (section->evidence.count) {
-        add(out, "<details><summary>events behind it</summary><p class=\"soft num\">");
+        add(out, "<details><summary>related events</summary><p class=\"soft num\">");
         for (size_t i = 0; i < section->evidence.count; i++)
             kino__buffer_printf(out, "%s%" PRId64, i ? ", " : "", section->evidence.ids[i]);
         add(out, "</p></details>\n");
@@ -555,8 +556,9 @@ static kino_status render_report(kino__render *render, const kino__report *repor
     for (size_t i = 0; i < report->sections.count; i++)
         KINO_TRY(add_section(render, report, &report->sections.items[i], err));
     kino__buffer_printf(out,
-                        "<footer>made by kino %s; numbers of events are ids that kino query "
-                        "knows</footer>\n</main>\n<script>\n",
+                        "<footer>made by kino %s; event numbers are ids for kino query</footer>\n"
+                        "</main>\n"
+                        "<script>\n",
                         report->version);
     add(out, kino__page_script);
     add(out, "</script></body></html>\n");

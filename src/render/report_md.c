@@ -106,10 +106,10 @@ static void add_findings(kino__buffer *out, const kino__report *report)
     }
     if (shown == 0 && more)
         kino__buffer_printf(out,
-                            "nothing about the program; %zu %s about the recording with --full\n",
+                            "nothing about the program; --full shows %zu %s about the recording\n",
                             more, more == 1 ? "note" : "notes");
     else if (shown == 0)
-        kino__buffer_add(out, KINO__STR("no rule found anything to recommend\n"));
+        kino__buffer_add(out, KINO__STR("nothing to recommend\n"));
 }
 
 static kino_status add_section(kino__render *render, const kino__report *report,

@@ -397,10 +397,10 @@ static void add_findings(const screen *s)
     int size = 0;
     if (shown == 0 && more)
         size = snprintf(line, sizeof line,
-                        "  nothing about the program; %zu %s about the recording with --full", more,
-                        more == 1 ? "note" : "notes");
+                        "  nothing about the program; --full shows %zu %s about the recording",
+                        more, more == 1 ? "note" : "notes");
     else if (shown == 0)
-        size = snprintf(line, sizeof line, "  no rule found anything to recommend");
+        size = snprintf(line, sizeof line, "  nothing to recommend");
     else if (more)
         size = snprintf(line, sizeof line, "  and %zu more with --full", more);
     if (size)
@@ -466,7 +466,7 @@ static kino_status render_report(kino__render *render, const kino__report *repor
     if (!report->is_full) {
         kino__buffer_add(&render->text, KINO__STR("\n"));
         style(&s, DIM);
-        add_wrapped(&s, 0, KINO__STR("--full has the details, --format html makes a page of it"));
+        add_wrapped(&s, 0, KINO__STR("use --full for details, --format html for a web page"));
         style(&s, RESET);
     }
     return KINO_OK;

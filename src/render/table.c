@@ -269,7 +269,7 @@ static bool fold(grid *g, const kino__table *table)
     size_t width = 0, rows = kino__table_row_count(table), start = g->render->text.size;
     for (int pass = 0; pass < 2; pass++) {
         if (pass == 1 && width && rows > 1)
-            kino__buffer_printf(&g->render->text, "  the same in each of %zu:\n", rows);
+            kino__buffer_printf(&g->render->text, "  the same for all %zu:\n", rows);
         for (size_t i = 0; i < table->column_count; i++) {
             bool is_folded =
                 (table->flags & KINO__TABLE_FOLD) && kino__column_is_constant(table, i);

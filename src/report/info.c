@@ -48,14 +48,14 @@ enum trace_column {
 };
 
 static const kino_column trace_columns[] = {
-    [T_TRACE] = {"trace", KINO_TYPE_INT, NULL, "number of the trace in the run"},
+    [T_TRACE] = {"trace", KINO_TYPE_INT, NULL, "index of the trace in the run"},
     [T_PATH] = {"path", KINO_TYPE_STRING, NULL, NULL},
     [T_RANK] = {"rank", KINO_TYPE_INT, NULL, "from distributedInfo, else from the file name"},
     [T_WORLD] = {"world_size", KINO_TYPE_INT, NULL, "ranks of the job"},
     [T_WORKER] = {"worker", KINO_TYPE_STRING, NULL, "from the file name"},
     [T_SPAN] = {"span", KINO_TYPE_STRING, NULL, "from the file name"},
     [T_EVENTS] = {"events", KINO_TYPE_INT, "count", "B and E pairs are counted once"},
-    [T_START] = {"start", KINO_TYPE_STRING, NULL, "time of the first event, UTC"},
+    [T_START] = {"start", KINO_TYPE_STRING, NULL, "time of the first event in UTC"},
     [T_DURATION] = {"duration", KINO_TYPE_DURATION, NULL, "first start to last end"},
     [T_STEPS] = {"steps", KINO_TYPE_INT, "count", "ProfilerStep#N annotations, else iterations"},
     [T_THREADS] = {"threads", KINO_TYPE_INT, "count",
@@ -68,9 +68,10 @@ static const kino_column trace_columns[] = {
     [T_TEXT_BYTES] = {"text_bytes", KINO_TYPE_BYTES, NULL, "size of the text without compression"},
     [T_CLOCK] = {"clock", KINO_TYPE_STRING, NULL,
                  "epoch, or unknown: times are relative to the first event"},
-    [T_PROFILER] = {"profiler", KINO_TYPE_STRING, NULL, "what the profiler was asked to record"},
-    [T_SOFTWARE] = {"software", KINO_TYPE_STRING, NULL, "versions that the trace names"},
-    [T_PAIRS] = {"pairs_joined", KINO_TYPE_INT, "count", "B and E events that became one span"},
+    [T_PROFILER] = {"profiler", KINO_TYPE_STRING, NULL,
+                    "what the profiler was configured to record"},
+    [T_SOFTWARE] = {"software", KINO_TYPE_STRING, NULL, "versions recorded in the trace"},
+    [T_PAIRS] = {"pairs_joined", KINO_TYPE_INT, "count", "B and E events merged into one span"},
     [T_OVERLAPS] = {"overlapping_spans", KINO_TYPE_INT, "count",
                     "spans that begin inside another span of their host thread and end after it, "
                     "as kino check counts them"},

@@ -21,7 +21,7 @@ static const kino_column category_columns[] = {
     {"events", KINO_TYPE_INT, "count", NULL},
     {"total", KINO_TYPE_DURATION, NULL,
      "sum of the durations; overlapping spans are each counted in full"},
-    {"traces", KINO_TYPE_INT, "count", "number of traces that have it"},
+    {"traces", KINO_TYPE_INT, "count", "number of traces with such events"},
 };
 
 typedef struct tally {

@@ -110,7 +110,7 @@ static void add_devices(kino__report *report, const kino_run *run, const kino__r
     for (size_t i = 0; i < facts->ranks.count; i++)
         is_used |= facts->ranks.items[i].events_used > 0;
     if (kinds.count == 0)
-        kino__buffer_add(text, is_used ? KINO__STR("CPU only") : KINO__STR("none at work"));
+        kino__buffer_add(text, is_used ? KINO__STR("CPU only") : KINO__STR("none active"));
     kino__vec_deinit(&kinds);
 }
 
@@ -200,7 +200,7 @@ static void add_step_names(const kino__report_facts *facts, kino__buffer *text)
             break;
         }
     if (cut)
-        kino__buffer_printf(text, ", %zu at the end left out: not whole", cut);
+        kino__buffer_printf(text, ", %zu at the end left out: incomplete", cut);
 }
 
 /* -- the rest -- */

@@ -121,7 +121,7 @@ bool kino__report_ranges(kino__report *report, const kino_run *run, const kino__
     enum { TOP = 8 };
     static const kino_column columns[] = {
         {"range", KINO_TYPE_STRING, NULL, NULL},
-        {"total", KINO_TYPE_DURATION, NULL, "of all calls, ranges within them included"},
+        {"total", KINO_TYPE_DURATION, NULL, "of all calls, including nested ranges"},
         {"calls", KINO_TYPE_INT, "count", NULL},
         {"mean", KINO_TYPE_DURATION, NULL, NULL},
         {"longest", KINO_TYPE_DURATION, NULL, NULL}};
@@ -143,11 +143,11 @@ bool kino__report_ranges(kino__report *report, const kino_run *run, const kino__
     }
     free(all);
     kino__report_section *s =
-        kino__report_add_section(report, "ranges", "Ranges that the program marked", out);
+        kino__report_add_section(report, "ranges", "Ranges marked by the program", out);
     s->is_brief = true;
     s->brief_limit = TOP;
     s->evidence = kino__report_evidence(report, ids, id_count);
-    s->note = KINO__STR("operators not available: none were recorded, so what runs in the ranges "
-                        "is not known");
+    s->note = KINO__STR(
+        "operators not available: none were recorded, so what runs inside the ranges is unknown");
     return true;
 }

@@ -68,11 +68,11 @@ static phrase phrase_of(int role, const kino__report_numbers *n)
         [KINO__ROLE_KERNEL] = {"the device computes for ", " of it"},
         [KINO__ROLE_MEMCPY] = {"", " copies memory"},
         [KINO__ROLE_MEMSET] = {"", " sets memory"},
-        [KINO__ROLE_COMMUNICATION] = {"", " is communication that no computation hides"},
-        [KINO__ROLE_RUNTIME] = {"", " is driver calls with the device idle"},
+        [KINO__ROLE_COMMUNICATION] = {"", " is exposed communication"},
+        [KINO__ROLE_RUNTIME] = {"", " is driver calls while the device is idle"},
         [KINO__ROLE_LOADER] = {"", " waits for the data loader"},
-        [KINO__ROLE_CPU] = {"", " is host work with the device idle"},
-        [KINO__ROLE_OTHER] = {"in ", " no operator and no device work runs"},
+        [KINO__ROLE_CPU] = {"", " is host work while the device is idle"},
+        [KINO__ROLE_OTHER] = {"in ", " neither operators nor device work run"},
     };
     if (!has_work && role == KINO__ROLE_CPU)
         return (phrase){"operators on the CPU take ", " of it"};
@@ -106,8 +106,8 @@ static void say_step(kino__report *report, const kino__report_numbers *n, kino__
 {
     int roles[KINO__REPORT_ROLES];
     if (!n->has_step_events) {
-        kino__buffer_add(text, KINO__STR("No steps are marked; from the first to the last operator "
-                                         "or kernel it takes "));
+        kino__buffer_add(text, KINO__STR("No steps are marked. From the first to the last operator "
+                                         "or kernel, the trace takes "));
     } else {
         kino__buffer_add(text, KINO__STR("A step takes "));
     }
@@ -180,7 +180,7 @@ static void say_largest(kino__report *report, const kino__report_numbers *n, kin
     kino__buffer_printf(text, "The largest %s, ", is_kernel ? "kernel" : "operator");
     kino__format_shortened(text, kino__buffer_str(&clean), NAME_WIDTH);
     kino__buffer_printf(text, ", takes %.1f %% of the %s time.", percent,
-                        is_kernel ? "kernels'" : "operators' own");
+                        is_kernel ? "kernels'" : "operators' self");
     text->failed |= clean.failed;
     kino__buffer_deinit(&clean);
     add_sentence(report, text, is_kernel ? n->kernel_evidence : n->op_evidence);
@@ -214,7 +214,7 @@ static void say_memory(kino__report *report, const kino__report_numbers *n, kino
         kino__format_bytes(text, n->memory_total);
     }
     if (kino__str_is(n->memory_device, "CPU")) /* PyTorch knows what the host allocates only then */
-        kino__buffer_add(text, KINO__STR(", counted from the start of the profiler"));
+        kino__buffer_add(text, KINO__STR(", relative to the start of the profiler"));
     kino__buffer_add(text, KINO__STR("."));
     add_sentence(report, text, n->memory_evidence);
 }
@@ -225,8 +225,8 @@ static void say_advice(kino__report *report, const kino__report_numbers *n, kino
 {
     if (n->advice.size == 0)
         return;
-    kino__buffer_add(text, n->advice_is_slow ? KINO__STR("First to look at: why ")
-                                             : KINO__STR("First to look at: "));
+    kino__buffer_add(text,
+                     n->advice_is_slow ? KINO__STR("Start with: why ") : KINO__STR("Start with: "));
     kino__format_text(text, n->advice);
     if (!isnan(n->advice_gain)) {
         kino__buffer_printf(text, " (could save up to %.1f %% of ", n->advice_gain);
@@ -248,7 +248,7 @@ static void say_trust(kino__report *report, const kino__report_numbers *n, kino_
     if (n->losses == KINO_NO_INT || n->losses + n->damages + n->warnings == 0)
         return;
     kino__buffer_add(text, n->losses ? KINO__STR("The recording is incomplete")
-                                     : KINO__STR("Not all of the recording fits together"));
+                                     : KINO__STR("The recording is partly inconsistent"));
     const char *separator = " (";
     for (int i = 0; i < 3; i++) {
         if (counts[i] == 0)
@@ -264,7 +264,7 @@ static void say_trust(kino__report *report, const kino__report_numbers *n, kino_
 /* "Ranges cover 93.1 % of the 232 ms from the first to the last." */
 static void say_ranges(const kino__report_numbers *n, kino__buffer *text)
 {
-    kino__buffer_add(text, KINO__STR("There are no operators, kernels or calls in it"));
+    kino__buffer_add(text, KINO__STR("The trace contains no operators, kernels or calls"));
     if (n->ranges_extent > 0) {
         kino__buffer_printf(text, "; ranges cover %.1f %% of the ",
                             kino__share_percent(n->ranges_time, n->ranges_extent));
@@ -272,11 +272,10 @@ static void say_ranges(const kino__report_numbers *n, kino__buffer *text)
             kino__format_duration(text, n->ranges_extent);
         else
             kino__buffer_printf(text, "time of %zu traces", n->trace_count);
-        kino__buffer_add(text, KINO__STR(" from the first to the last of them"));
+        kino__buffer_add(text, KINO__STR(" from the first to the last range"));
     }
-    kino__buffer_add(text, n->has_samples
-                               ? KINO__STR(", and samples of the CPU say where the time went.")
-                               : KINO__STR("."));
+    kino__buffer_add(text, n->has_samples ? KINO__STR(", and CPU samples show where the time went.")
+                                          : KINO__STR("."));
 }
 
 static void say_nothing(kino__report *report, const kino__report_numbers *n, kino__buffer *text)
@@ -284,17 +283,19 @@ static void say_nothing(kino__report *report, const kino__report_numbers *n, kin
     if (n->range_count && !n->has_device && !n->has_step_events)
         say_ranges(n, text);
     else if (n->events_used == 0 && n->has_samples)
-        kino__buffer_add(text, KINO__STR("There are no operators, kernels or calls in it; samples "
-                                         "of the CPU say where the time went."));
+        kino__buffer_add(text, KINO__STR("The trace contains no operators, kernels or calls; CPU "
+                                         "samples show where the time went."));
     else if (n->events_used == 0)
-        kino__buffer_add(text, KINO__STR("There are no operators, kernels or calls in it: nothing "
-                                         "to report."));
+        kino__buffer_add(
+            text,
+            KINO__STR("The trace contains no operators, kernels or calls: nothing to report."));
     else if (n->has_device)
-        kino__buffer_add(text, KINO__STR("There are neither steps nor operators in it, so there is "
-                                         "no step time; the tables below show what is there."));
+        kino__buffer_add(text,
+                         KINO__STR("The trace contains neither steps nor operators, so there is no "
+                                   "step time; the tables below show what was recorded."));
     else
-        kino__buffer_add(text, KINO__STR("There is no step time: neither steps nor operators that "
-                                         "take time."));
+        kino__buffer_add(text, KINO__STR("There is no step time: the trace contains neither steps "
+                                         "nor operators that take time."));
     add_sentence(report, text, (kino__evidence){NULL, 0});
 }
 

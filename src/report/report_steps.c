@@ -136,7 +136,7 @@ static void say_note(kino__report *report, const kino__report_facts *facts)
     if (facts->steps.count == 1) {
         kino__buffer_add(&text, KINO__STR("one step"));
     } else {
-        kino__buffer_printf(&text, "average of %zu steps", facts->steps.count);
+        kino__buffer_printf(&text, "mean of %zu steps", facts->steps.count);
         if (ranks > 1)
             kino__buffer_printf(&text, " on %zu ranks", ranks);
         kino__buffer_add(&text, KINO__STR(", "));
@@ -181,7 +181,7 @@ void kino__report_steps(kino__report *report, const kino__report_facts *facts,
     add_roles(report, facts, numbers);
     if (all.count == 0 || all.time <= 0) {
         report->step_note = all.count ? KINO__STR("the steps take no time")
-                                      : KINO__STR("no steps, and no operators that would make one");
+                                      : KINO__STR("no steps, and no operators to derive one from");
         return;
     }
     if (!numbers->has_step_events && numbers->range_count &&

@@ -235,13 +235,13 @@ static bool add_functions(kino__report *report, kino__report_numbers *n)
     if (!functions || kino__table_row_count(functions) + kino__table_row_count(waits) == 0)
         return false;
     kino__report_section *s =
-        kino__report_add_section(report, "functions", "Functions, by samples of the CPU",
+        kino__report_add_section(report, "functions", "Functions, by CPU samples",
                                  copy_table(report, functions, "functions", columns, all_rows));
     s->is_brief = true;
     s->brief_limit = 8;
     s->brief_hidden = 1u << 5;
     if (!s->table)
-        s->note = KINO__STR("no sample was taken while the program ran");
+        s->note = KINO__STR("no samples were taken while the program ran");
     else if (kino__table_cell(functions, 0, kino__table_column(functions, "total")).kind ==
              KINO_CELL_NULL)
         s->note = kino__report_why_not(report, "functions", "");
@@ -339,13 +339,13 @@ static void add_ranks(kino__report *report, const kino__report_facts *facts,
     static const kino_column columns[] = {
         {"rank", KINO_TYPE_STRING, NULL, NULL},
         {"step", KINO_TYPE_DURATION, NULL, "average"},
-        {"computation", KINO_TYPE_DURATION, NULL, "kernels that do not communicate"},
+        {"computation", KINO_TYPE_DURATION, NULL, "kernels other than communication"},
         {"communication", KINO_TYPE_DURATION, NULL, NULL},
-        {"hidden", KINO_TYPE_PERCENT, NULL, "part of the communication behind computation"},
-        {"exposed", KINO_TYPE_DURATION, NULL, "communication while nothing is computed"},
-        {"waits", KINO_TYPE_DURATION, NULL, "for the others, inside collectives"},
-        {"transfer", KINO_TYPE_DURATION, NULL, "what the fastest partner needed"},
-        {"busy", KINO_TYPE_PERCENT, NULL, "time with a kernel on the device"}};
+        {"hidden", KINO_TYPE_PERCENT, NULL, "communication hidden behind computation"},
+        {"exposed", KINO_TYPE_DURATION, NULL, "communication while nothing computes"},
+        {"waits", KINO_TYPE_DURATION, NULL, "for other ranks, inside collectives"},
+        {"transfer", KINO_TYPE_DURATION, NULL, "time of the fastest participant"},
+        {"busy", KINO_TYPE_PERCENT, NULL, "time with a kernel running"}};
     kino__table *out = kino__result_add_table(report->own, "ranks", columns, 9);
     bool has_communication = false;
     for (size_t i = 0; i < facts->ranks.count; i++) {

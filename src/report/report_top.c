@@ -206,18 +206,18 @@ static void add_host_operators(kino__table *out, const groups *g)
 
 static const kino_column device_columns[] = {
     {"operator", KINO_TYPE_STRING, NULL, NULL},
-    {"device self", KINO_TYPE_DURATION, NULL, "time on the device, launched by it directly"},
+    {"device self", KINO_TYPE_DURATION, NULL, "device time of work it launched directly"},
     {"share", KINO_TYPE_PERCENT, NULL, "of all operators"},
     {"calls", KINO_TYPE_INT, "count", NULL},
-    {"host self", KINO_TYPE_DURATION, NULL, "without operators and launches below"},
-    {"device total", KINO_TYPE_DURATION, NULL, "with operators below"},
+    {"host self", KINO_TYPE_DURATION, NULL, "excluding operators and launches below it"},
+    {"device total", KINO_TYPE_DURATION, NULL, "including operators below it"},
     {"host total", KINO_TYPE_DURATION, NULL, NULL}};
 static const kino_column host_columns[] = {
     {"operator", KINO_TYPE_STRING, NULL, NULL},
-    {"host self", KINO_TYPE_DURATION, NULL, "without operators below"},
+    {"host self", KINO_TYPE_DURATION, NULL, "excluding operators below it"},
     {"share", KINO_TYPE_PERCENT, NULL, "of all operators"},
     {"calls", KINO_TYPE_INT, "count", NULL},
-    {"host total", KINO_TYPE_DURATION, NULL, "with operators below"}};
+    {"host total", KINO_TYPE_DURATION, NULL, "including operators below it"}};
 
 static void add_operators(kino__report *report, const kino_run *run,
                           const kino__report_facts *facts, kino__report_numbers *n, named *names)
@@ -294,7 +294,7 @@ static const kino_column kernel_columns[] = {
     {"mean", KINO_TYPE_DURATION, NULL, NULL},
     {"max", KINO_TYPE_DURATION, NULL, NULL},
     {"tensor cores", KINO_TYPE_STRING, NULL, "used, judged by its name"},
-    {"occupancy", KINO_TYPE_PERCENT, NULL, "estimated, by time"},
+    {"occupancy", KINO_TYPE_PERCENT, NULL, "estimated, weighted by time"},
     {"blocks per SM", KINO_TYPE_FLOAT, NULL, "below 1: idle multiprocessors"}};
 
 static void add_kernels(kino__report *report, kino__report_numbers *n, named *names)

@@ -159,9 +159,10 @@ static void note_recordings(const comparison *c, kino_result *result)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         bool left = was_recorded(c, 0, words[i]), right = was_recorded(c, 1, words[i]);
         if (left != right)
-            kino__result_note(
-                result, KINO__DIFF_RECORDED "%s with %s, %s without; recording them slows the host",
-                left ? "A" : "B", words[i], left ? "B" : "A");
+            kino__result_note(result,
+                              KINO__DIFF_RECORDED
+                              "%s has %s, %s does not; recording them slows the host down",
+                              left ? "A" : "B", words[i], left ? "B" : "A");
     }
 }
 

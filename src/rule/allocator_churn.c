@@ -9,7 +9,7 @@
 enum { T_SHARE };
 
 static const kino__threshold thresholds[] = {
-    [T_SHARE] = {"share", 0.005, "part of the step time in such calls, after the first step"},
+    [T_SHARE] = {"share", 0.005, "share of the step time in such calls, after the first step"},
     {0},
 };
 
@@ -23,7 +23,7 @@ static void speak(const kino__rule_look *l, const kino__scan_items *calls, kino_
     kino__finding *f =
         kino__finding_add(l->out, kino__severity_of(sum.idle, l->facts->step_time), sum.idle);
     kino__finding_say(l->out, f, KINO__SAY_TITLE,
-                      "device memory is allocated and freed in the steps");
+                      "device memory is allocated and freed during steps");
     kino__finding_say(l->out, f, KINO__SAY_SEEN,
                       "%llu calls after the first step, %s (%s of the step time); the longest is "
                       "%s of %s%s%s",
@@ -33,15 +33,16 @@ static void speak(const kino__rule_look *l, const kino__scan_items *calls, kino_
                       kino__say_time(l->trace->dur[worst->row]), *line ? " at " : "", line);
     bool is_torch = kino__program_is_torch(l->program);
     kino__finding_say(
-        l->out, f, KINO__SAY_WHY, "these calls are slow, and freeing waits for the device%s",
-        is_torch ? "; PyTorch's allocator should have everything after the first step" : "");
+        l->out, f, KINO__SAY_WHY, "these calls are slow, and freeing memory waits for the device%s",
+        is_torch ? "; after the first step, PyTorch's allocator should have all the memory it needs"
+                 : "");
     kino__finding_say(
         l->out, f, KINO__SAY_DO, "%s",
         is_torch ? "remove torch.cuda.empty_cache() from the loop, keep sizes constant (pad "
                    "batches), set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or leave more "
                    "memory free"
-                 : "allocate once and use the memory again, or allocate from a pool "
-                   "(cudaMallocAsync, hipMallocAsync)");
+                 : "allocate once and reuse the memory, or allocate from a pool (cudaMallocAsync, "
+                   "hipMallocAsync)");
     for (size_t i = 0; i < calls->count; i++) {
         kino__interval call = kino__scan_interval(l->scan, calls->items[i].row);
         if (kino__scan_is_in_step(l->scan, call.start))
@@ -81,8 +82,8 @@ static void look(const kino__rule_look *l)
 
 const kino__rule_def kino__rule_allocator_churn = {
     .name = "allocator-churn",
-    .help = "cudaMalloc, cudaFree and the like after the first step",
-    .gain = "idle time of the device within these calls",
+    .help = "cudaMalloc, cudaFree and similar calls after the first step",
+    .gain = "idle time of the device during these calls",
     .thresholds = thresholds,
     .look = look,
 };

@@ -9,8 +9,8 @@
 enum { T_DEVICE, T_SHARE };
 
 static const kino__threshold thresholds[] = {
-    [T_DEVICE] = {"device", 0.08, "part of the kernels' time in such kernels"},
-    [T_SHARE] = {"share", 0.02, "part of the step time in such kernels"},
+    [T_DEVICE] = {"device", 0.08, "share of the kernel time in such kernels"},
+    [T_SHARE] = {"share", 0.02, "share of the step time in such kernels"},
     {0},
 };
 
@@ -58,10 +58,10 @@ static const char *advice(const kino__rule_look *l, reason most)
         return l->program->is_training
                    ? "cast once instead of in every call: one torch.autocast around the whole "
                      "forward pass, inputs in the right type from the loader; torch.compile fuses "
-                     "the rest into their neighbours"
+                     "the rest into their neighbors"
                    : "cast once instead of in every call: model.to(torch.bfloat16) and inputs of "
-                     "that type instead of torch.autocast; torch.compile fuses the rest into "
-                     "their neighbours";
+                     "that type instead of torch.autocast; torch.compile fuses the rest into their "
+                     "neighbors";
     case REASON_LAYOUT:
         return "avoid .contiguous(), .clone() and reshape of transposed tensors: keep one layout "
                "(channels_last for convolutions), let the next operator read strides; "
@@ -71,13 +71,13 @@ static const char *advice(const kino__rule_look *l, reason most)
                "step; torch.compile fuses the rest";
     default:
         return "keep one type and one layout through the step, and let torch.compile fuse the "
-               "copies that are left";
+               "remaining copies";
     }
 }
 
 static void speak(const kino__rule_look *l, kino__kernel_sum *t, const reasons *why)
 {
-    static const char *const words[] = {"casts", "changes of layout", "joins", "other copies"};
+    static const char *const words[] = {"casts", "layout changes", "joins", "other copies"};
     int64_t time = kino__intervals_total(t->list.items, t->list.count);
     int64_t gain = kino__scan_device_gain(l->scan, time, l->facts->step_time);
     reason most = REASON_CAST;
@@ -86,16 +86,17 @@ static void speak(const kino__rule_look *l, kino__kernel_sum *t, const reasons *
     char ops[256];
     kino__finding *f =
         kino__finding_add(l->out, kino__severity_of(gain, l->facts->step_time), gain);
-    kino__finding_say(l->out, f, KINO__SAY_TITLE, "the device spends its time on casts and copies");
+    kino__finding_say(l->out, f, KINO__SAY_TITLE,
+                      "the device spends much of its time on casts and copies");
     kino__finding_say(l->out, f, KINO__SAY_SEEN,
-                      "%.0f kernels per step only copy: %s of the kernels' time, %s of the step "
+                      "%.0f kernels per step only copy data: %s of the kernel time, %s of the step "
                       "time, mostly %s; by operator: %s",
                       (double)t->count / (double)l->facts->step_count,
                       kino__say_share(t->ops.total, t->all),
                       kino__say_share(time, l->facts->step_time), words[most],
                       kino__shares_say(&t->ops, l->trace, ops, sizeof ops));
     kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "they read and write all of a tensor and compute nothing");
+                      "they read and write entire tensors without computing anything");
     kino__finding_say(l->out, f, KINO__SAY_DO, "%s", advice(l, most));
     kino__kernels_cite(l, f, t);
 }
@@ -112,8 +113,8 @@ static void look(const kino__rule_look *l)
 
 const kino__rule_def kino__rule_casts_and_copies = {
     .name = "casts-and-copies",
-    .help = "kernels that only copy take a noticeable part of the kernels' time",
-    .gain = "their time, times the busy part of the device",
+    .help = "kernels that only copy data take a noticeable share of the kernel time",
+    .gain = "their time, times the busy share of the device",
     .thresholds = thresholds,
     .nearness = KINO__NEAR_KIND,
     .is_about_kernels = true,

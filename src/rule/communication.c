@@ -8,7 +8,7 @@
 enum { T_SHARE };
 
 static const kino__threshold thresholds[] = {
-    [T_SHARE] = {"share", 0.1, "part of the step time in exposed communication"},
+    [T_SHARE] = {"share", 0.1, "share of the step time in exposed communication"},
     {0},
 };
 
@@ -20,8 +20,7 @@ static const char *advice(const kino__program_kind *program)
                      "bucket_cap_mb; FSDP prefetch), send less (gradient compression hooks, bf16 "
                      "gradients), or less often (gradient accumulation with no_sync, larger batch)"
                    : "overlap more (async_op=True with wait() as late as possible), send less "
-                     "(lower precision, fewer ranks that share a layer), or less often (larger "
-                     "batch)";
+                     "(lower precision, fewer ranks per layer), or less often (larger batch)";
     return "overlap more (start non-blocking calls early, wait late, compute in between), send "
            "less, or less often (fewer and larger messages)";
 }
@@ -41,14 +40,14 @@ static void look(const kino__rule_look *l)
     if (has_worst)
         kino__collective_say(l, &worst, text, sizeof text);
     kino__finding_say(l->out, f, KINO__SAY_SEEN,
-                      "%s of the step time is communication alone (%s per step); %s of all "
+                      "%s of the step time is exposed communication (%s per step); %s of all "
                       "communication overlaps with computation%s%s",
                       kino__say_share(exposed, facts->step_time),
                       kino__say_time(exposed / facts->step_count),
                       kino__say_share(facts->overlap, facts->communication),
-                      has_worst ? ". Most of it: " : "", text);
+                      has_worst ? ". Largest: " : "", text);
     kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "in this time the rank only waits for others and for the network");
+                      "during this time the rank only waits for other ranks and the network");
     kino__finding_say(l->out, f, KINO__SAY_DO, "%s", advice(l->program));
     if (l->scan)
         kino__finding_claim_cover(l->out, f, &l->scan->communication, INT64_MIN, INT64_MAX);
@@ -60,8 +59,8 @@ static void look(const kino__rule_look *l)
 
 const kino__rule_def kino__rule_communication = {
     .name = "communication",
-    .help = "communication that no computation hides",
-    .gain = "the part of the steps in which only communication runs; an upper limit",
+    .help = "communication that is not hidden behind computation",
+    .gain = "the share of the steps in which only communication runs; an upper bound",
     .thresholds = thresholds,
     .nearness = KINO__NEAR_KIND,
     .is_plugins = true,

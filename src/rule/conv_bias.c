@@ -13,7 +13,7 @@
 enum { T_COUNT };
 
 static const kino__threshold thresholds[] = {
-    [T_COUNT] = {"count", 1, "such pairs in a step"},
+    [T_COUNT] = {"count", 1, "such pairs per step"},
     {0},
 };
 
@@ -62,15 +62,16 @@ static void speak(const kino__rule_look *l, uint64_t count, const size_t *first,
     kino__finding *f =
         kino__finding_add(l->out, kino__severity_of(gain, l->facts->step_time), gain);
     kino__finding_say(l->out, f, KINO__SAY_TITLE,
-                      "convolutions in front of batch norms have a bias");
-    kino__finding_say(l->out, f, KINO__SAY_SEEN,
-                      "%.0f convolutions per step add a bias and batch_norm follows at once%s%s",
-                      (double)count / (double)l->facts->step_count, *line ? ", the first at " : "",
-                      line);
+                      "convolutions followed by batch norm have a bias");
+    kino__finding_say(
+        l->out, f, KINO__SAY_SEEN,
+        "%.0f convolutions per step add a bias and are immediately followed by batch_norm%s%s",
+        (double)count / (double)l->facts->step_count, *line ? ", the first at " : "", line);
     kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "the normalisation subtracts the mean, and the bias with it: adding it, and "
-                      "computing its gradient, has no effect");
-    kino__finding_say(l->out, f, KINO__SAY_DO, "Conv2d(..., bias=False) where a BatchNorm follows");
+                      "batch norm subtracts the mean and with it the bias: adding the bias and "
+                      "computing its gradient has no effect");
+    kino__finding_say(l->out, f, KINO__SAY_DO,
+                      "use Conv2d(..., bias=False) if a BatchNorm follows");
     kino__finding_claim_list(l->out, f, work);
     for (size_t i = 0; i < count && i < 3; i++)
         kino__finding_cite(f, kino__trace_event_id(l->trace, items->items[first[i]].row));
@@ -110,9 +111,9 @@ static void look(const kino__rule_look *l)
 
 const kino__rule_def kino__rule_conv_bias = {
     .name = "conv-bias",
-    .help = "a convolution with a bias right in front of a batch norm",
-    .gain = "device time of adding the bias, times the busy part of the device; unknown where it "
-            "is part of the convolution's kernel",
+    .help = "a convolution with a bias immediately followed by batch norm",
+    .gain = "device time of adding the bias, times the busy share of the device; unknown if it is "
+            "part of the convolution kernel",
     .thresholds = thresholds,
     .is_about_kernels = true,
     .look = look,

@@ -9,7 +9,7 @@
 enum { T_SHARE };
 
 static const kino__threshold thresholds[] = {
-    [T_SHARE] = {"share", 0.05, "part of the step time spent in the data loader"},
+    [T_SHARE] = {"share", 0.05, "share of the step time spent in the data loader"},
     {0},
 };
 
@@ -42,8 +42,9 @@ static void say_advice(const kino__rule_look *l, kino__finding *f)
     bool has_device = l->program->device != KINO__DEVICE_FAMILY_NONE;
     bool is_single = l->scan && l->scan->items[KINO__SCAN_SINGLE_LOADER].count;
     kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      has_device ? "while a batch is loaded and nothing else runs, the device waits"
-                                 : "while a batch is loaded nothing else runs");
+                      has_device
+                          ? "the device is idle while a batch is loaded and nothing else runs"
+                          : "nothing else runs while a batch is loaded");
     kino__finding_say(
         l->out, f, KINO__SAY_DO, "%s%s%s%s",
         is_single ? "load in the background: DataLoader(num_workers=4, persistent_workers=True"
@@ -64,10 +65,11 @@ static void say_seen(const kino__rule_look *l, kino__finding *f, int64_t waiting
         (void)snprintf(where, sizeof where, "; step %.*s alone waits %s",
                        (int)kino__cut(stall->name, 40), stall->name.data,
                        kino__say_time(stall->cost[KINO__ROLE_LOADER]));
-    kino__finding_say(
-        l->out, f, KINO__SAY_SEEN, "%s of the step time is in the data loader (%s per step)%s%s",
-        kino__say_share(waiting, facts->step_time), kino__say_time(waiting / facts->step_count),
-        where, is_single ? "; it has no worker processes" : "");
+    kino__finding_say(l->out, f, KINO__SAY_SEEN,
+                      "%s of the step time is spent in the data loader (%s per step)%s%s",
+                      kino__say_share(waiting, facts->step_time),
+                      kino__say_time(waiting / facts->step_count), where,
+                      is_single ? "; it has no worker processes" : "");
 }
 
 static void look(const kino__rule_look *l)
@@ -88,8 +90,8 @@ static void look(const kino__rule_look *l)
 
 const kino__rule_def kino__rule_data_loading = {
     .name = "data-loading",
-    .help = "the data loader takes a noticeable part of the step",
-    .gain = "the part of the steps in which only the loader works",
+    .help = "the data loader takes a noticeable share of the step",
+    .gain = "the share of the steps in which only the loader runs",
     .thresholds = thresholds,
     .is_plugins = true,
     .look = look,

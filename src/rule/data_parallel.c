@@ -8,12 +8,12 @@ static void look(const kino__rule_look *l)
         return;
     kino__finding *f = kino__finding_add(l->out, KINO__SEVERITY_HIGH, KINO_NO_INT);
     kino__finding_say(l->out, f, KINO__SAY_TITLE,
-                      "DataParallel drives several devices from one process");
+                      "DataParallel uses several devices from one process");
     kino__finding_say(l->out, f, KINO__SAY_SEEN, "DataParallel.forward on %zu devices",
                       p->devices.count);
     kino__finding_say(
         l->out, f, KINO__SAY_WHY,
-        "it copies the model in every step and shares one interpreter among all devices");
+        "it copies the model in every step, and all devices share one Python interpreter");
     kino__finding_say(l->out, f, KINO__SAY_DO,
                       "use DistributedDataParallel, one process per device (torchrun)");
     for (uint32_t row = 0; row < l->trace->event_count; row++) {

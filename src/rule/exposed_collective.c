@@ -10,7 +10,7 @@
 enum { T_SHARE };
 
 static const kino__threshold thresholds[] = {
-    [T_SHARE] = {"share", 0.03, "part of the step time in which only this collective runs"},
+    [T_SHARE] = {"share", 0.03, "share of the step time in which only this collective runs"},
     {0},
 };
 
@@ -28,10 +28,11 @@ static void look(const kino__rule_look *l)
                       kino__collective_say(l, &worst, text, sizeof text),
                       kino__say_share(worst.exposed, l->facts->step_time));
     kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "in this time the rank only waits for others and for the network");
+                      "during this time the rank only waits for other ranks and the network");
     kino__finding_say(
-        l->out, f, KINO__SAY_DO, "start it earlier and let computation follow it%s",
-        !kino__program_is_torch(l->program) ? ": non-blocking calls, waited for as late as possible"
+        l->out, f, KINO__SAY_DO, "start it earlier and overlap it with computation%s",
+        !kino__program_is_torch(l->program)
+            ? ": use non-blocking calls and wait for them as late as possible"
         : l->program->is_training
             ? ": async_op=True with wait() as late as possible, DDP buckets (bucket_cap_mb), FSDP "
               "forward_prefetch and backward_prefetch"
@@ -43,8 +44,8 @@ static void look(const kino__rule_look *l)
 
 const kino__rule_def kino__rule_exposed_collective = {
     .name = "exposed-collective",
-    .help = "one kind of collective that no computation hides",
-    .gain = "time of this collective's kernels during which nothing computes",
+    .help = "one kind of collective that is not hidden behind computation",
+    .gain = "time of this collective's kernels while nothing computes",
     .thresholds = thresholds,
     .yields_to = "communication",
     .nearness = KINO__NEAR_KIND,

@@ -14,7 +14,7 @@
 enum { T_SHARE };
 
 static const kino__threshold thresholds[] = {
-    [T_SHARE] = {"share", 0.002, "part of the step time in such copies, on the host"},
+    [T_SHARE] = {"share", 0.002, "share of the step time in such copies, on the host"},
     {0},
 };
 
@@ -135,14 +135,15 @@ static void speak(const kino__rule_look *l, const total *t, int64_t spent)
         kino__finding_add(l->out, kino__severity_of(gain, l->facts->step_time), gain);
     kino__finding_say(l->out, f, KINO__SAY_TITLE,
                       "tensors are filled on the host and then copied to the device");
+    kino__finding_say(l->out, f, KINO__SAY_SEEN,
+                      "%.1f times per step, a new tensor is filled on the host and moved with "
+                      ".to(), %s per step on the host%s%s",
+                      (double)t->count / (double)l->facts->step_count,
+                      kino__say_time(spent / l->facts->step_count), *line ? ", most at " : "",
+                      line);
     kino__finding_say(
-        l->out, f, KINO__SAY_SEEN,
-        "%.1f times per step a new tensor is filled on the host and moved with .to(), %s "
-        "per step on the host%s%s",
-        (double)t->count / (double)l->facts->step_count,
-        kino__say_time(spent / l->facts->step_count), *line ? ", most at " : "", line);
-    kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "the copy, and the wait for it, are not needed: the device can fill it");
+        l->out, f, KINO__SAY_WHY,
+        "neither the copy nor the wait for it is needed: the device can fill the tensor itself");
     kino__finding_say(
         l->out, f, KINO__SAY_DO,
         "create the tensor where it is used: torch.zeros(n, device=device) instead of "
@@ -169,8 +170,9 @@ static void look(const kino__rule_look *l)
 
 const kino__rule_def kino__rule_extra_copy = {
     .name = "extra-copy",
-    .help = "tensors are filled on the host and copied to the device right after",
-    .gain = "copies that no computation hides, and idle time of the device within `aten::to`",
+    .help = "tensors are filled on the host and then copied to the device",
+    .gain = "copies that are not hidden behind computation, and idle time of the device during "
+            "`aten::to`",
     .thresholds = thresholds,
     .look = look,
 };

@@ -13,8 +13,8 @@
 enum { T_SHARE, T_SPEEDUP };
 
 static const kino__threshold thresholds[] = {
-    [T_SHARE] = {"share", 0.05, "part of the step time in such products, on the device"},
-    [T_SPEEDUP] = {"speedup", 2, "how much faster they are taken to become"},
+    [T_SHARE] = {"share", 0.05, "share of the step time in such products, on the device"},
+    [T_SPEEDUP] = {"speedup", 2, "assumed speedup"},
     {0},
 };
 
@@ -43,15 +43,14 @@ static void speak(const kino__rule_look *l, seen *s, int64_t device, double fact
         kino__finding_add(l->out, kino__severity_of(gain, l->facts->step_time), gain);
     kino__finding_say(l->out, f, KINO__SAY_TITLE,
                       "matrix products run in FP32 without tensor cores");
-    kino__finding_say(
-        l->out, f, KINO__SAY_SEEN,
-        "%.0f FP32 products per step take %s on the device (%s of the step time) and use "
-        "no tensor cores",
-        (double)s->count * factor / (double)l->facts->step_count,
-        kino__say_time(device / l->facts->step_count),
-        kino__say_share(device, l->facts->step_time));
+    kino__finding_say(l->out, f, KINO__SAY_SEEN,
+                      "%.0f FP32 products per step take %s on the device (%s of the step time) and "
+                      "do not use tensor cores",
+                      (double)s->count * factor / (double)l->facts->step_count,
+                      kino__say_time(device / l->facts->step_count),
+                      kino__say_share(device, l->facts->step_time));
     kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "this device multiplies in TF32 on tensor cores several times faster");
+                      "with TF32, tensor cores of this device are several times faster");
     kino__finding_say(l->out, f, KINO__SAY_DO,
                       "torch.set_float32_matmul_precision(\"high\"), or "
                       "torch.backends.cuda.matmul.allow_tf32 = True; for more, torch.autocast with "
@@ -77,7 +76,7 @@ static void look(const kino__rule_look *l)
 const kino__rule_def kino__rule_fp32_matmul = {
     .name = "fp32-matmul",
     .help = "FP32 matrix products without tensor cores on a device that has TF32",
-    .gain = "their kernel time less 1/speedup of it, times the busy part of the device",
+    .gain = "their kernel time less 1/speedup of it, times the busy share of the device",
     .thresholds = thresholds,
     .yields_to = "mixed-precision",
     .nearness = KINO__NEAR_KIND,

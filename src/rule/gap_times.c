@@ -91,11 +91,11 @@ const char *kino__gaps_say(const kino__scan *scan, const kino__gap_times *gaps, 
 {
     const char *const names[] = {
         [KINO__GAP_LOADER] = "in the data loader",
-        [KINO__GAP_QUEUED] = "with work queued already",
+        [KINO__GAP_QUEUED] = "with work already queued",
         [KINO__GAP_BLOCKED] = "waiting for the device",
         [KINO__GAP_CALLS] = "in driver calls",
         [KINO__GAP_OPERATORS] = "in operators",
-        [KINO__GAP_PYTHON] = scan->has_python ? "in Python" : "outside of operators",
+        [KINO__GAP_PYTHON] = scan->has_python ? "in Python" : "outside operators",
     };
     size_t used = 0;
     text[0] = 0;

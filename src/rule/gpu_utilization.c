@@ -11,7 +11,7 @@ enum { T_UTILIZATION };
 
 static const kino__threshold thresholds[] = {
     [T_UTILIZATION] = {"utilization", 0.5,
-                       "busy part of the steps below which a device counts as idle"},
+                       "busy share of the steps below which a device counts as idle"},
     {0},
 };
 
@@ -48,12 +48,12 @@ static void look(const kino__rule_look *l)
         kino__gaps_say(l->scan, &gaps, causes, sizeof causes);
     kino__finding_say(l->out, f, KINO__SAY_SEEN, "%s %s: %s %.1f %% of the time%s%s",
                       count > 1 ? "devices" : "device", list,
-                      count > 1 ? "the least busy runs kernels" : "kernels run", 100 * lowest,
-                      *causes ? "; while the device is idle the host spends " : "", causes);
+                      count > 1 ? "the least busy one runs kernels" : "kernels run", 100 * lowest,
+                      *causes ? "; while the device is idle, the host spends " : "", causes);
     kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "the host does not feed it fast enough, or each piece of work is small");
+                      "the host does not submit work fast enough, or each kernel is too small");
     kino__finding_say(l->out, f, KINO__SAY_DO,
-                      "%s; take out of the step what the host does meanwhile",
+                      "%s; move what the host does meanwhile out of the step",
                       kino__advise_launches(l->program));
     if (l->scan)
         kino__finding_claim_list(l->out, f, &kept);
@@ -64,7 +64,7 @@ static void look(const kino__rule_look *l)
 
 const kino__rule_def kino__rule_gpu_utilization = {
     .name = "gpu-utilization",
-    .help = "a device runs kernels for less than half of the steps",
+    .help = "a device runs kernels for less than half of the step time",
     .gain = "half of the idle time that no other rule explains",
     .thresholds = thresholds,
     .nearness = KINO__NEAR_SYMPTOM,

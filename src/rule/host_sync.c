@@ -11,7 +11,7 @@
 enum { T_SHARE };
 
 static const kino__threshold thresholds[] = {
-    [T_SHARE] = {"share", 0.01, "part of the step time that such calls cost"},
+    [T_SHARE] = {"share", 0.01, "share of the step time lost to such calls"},
     {0},
 };
 
@@ -97,19 +97,17 @@ static void speak(const kino__rule_look *l, const total *t, int64_t cost)
         kino__finding_add(l->out, kino__severity_of(cost, l->facts->step_time), cost);
     kino__finding_say(l->out, f, KINO__SAY_TITLE, "the host waits for the device inside the step");
     kino__finding_say(l->out, f, KINO__SAY_SEEN,
-                      "%.1f blocking calls per step; they cost %s per step, as the device runs dry "
-                      "after them. Most: "
-                      "%s%s%s%s%s, %.1f times per step",
+                      "%.1f blocking calls per step; they cost %s per step because the device runs "
+                      "dry after them. Most frequent: %s%s%s%s%s, %.1f times per step",
                       (double)t->count / (double)l->facts->step_count,
                       kino__say_time(cost / l->facts->step_count),
                       kino__say_name(l->trace, item->row), item->op == KINO_NO_ROW ? "" : " in ",
                       item->op == KINO_NO_ROW ? "" : kino__say_name(l->trace, item->op),
                       *line ? " at " : "", line,
                       (double)worst->count / (double)l->facts->step_count);
-    kino__finding_say(
-        l->out, f, KINO__SAY_WHY,
-        "while it waits the host launches nothing, so the device has nothing to do when "
-        "the call returns");
+    kino__finding_say(l->out, f, KINO__SAY_WHY,
+                      "while it waits, the host launches nothing, so the device has nothing to do "
+                      "when the call returns");
     kino__finding_say(l->out, f, KINO__SAY_DO, "%s", kino__advise_waits(l->program));
     kino__finding_claim_list(l->out, f, &t->gaps);
     for (size_t i = 0; i < t->top.count; i++)
@@ -130,9 +128,9 @@ static void look(const kino__rule_look *l)
 
 const kino__rule_def kino__rule_host_sync = {
     .name = "host-sync",
-    .help = "blocking calls in the step leave the device without work",
-    .gain = "of each call the smaller of the time it blocks and the idle gap at its end, data "
-            "loading left out",
+    .help = "blocking calls during the step leave the device without work",
+    .gain = "for each call, the smaller of its blocking time and the idle gap after it, without "
+            "data loading",
     .thresholds = thresholds,
     .look = look,
 };

@@ -13,8 +13,8 @@
 enum { T_SHARE, T_GAP };
 
 static const kino__threshold thresholds[] = {
-    [T_SHARE] = {"share", 0.1, "part of the step time in long gaps, without data loading"},
-    [T_GAP] = {"gap_us", 100, "what a long gap is, in us"},
+    [T_SHARE] = {"share", 0.1, "share of the step time in long gaps, without data loading"},
+    [T_GAP] = {"gap_us", 100, "minimum length of a long gap, in µs"},
     {0},
 };
 
@@ -50,8 +50,8 @@ static const char *advice(const kino__rule_look *l, const kino__gap_times *gaps,
         return kino__advise_waits(l->program);
     if (launching > rest)
         return kino__advise_launches(l->program);
-    return "move what the host does there out of the step or into another thread (logging, "
-           "metrics, checkpoints, preparing batches), and avoid waiting for results";
+    return "move host work (logging, metrics, checkpoints, preparing batches) out of the step or "
+           "into another thread, and avoid waiting for results";
 }
 
 /* Without the loader's part, which another rule is about, and that in which work was queued. */
@@ -77,7 +77,7 @@ static void speak(const kino__rule_look *l, const kino__gap_times *gaps,
         kino__scan_host_at(l->scan, longest.start + (longest.end - longest.start) / 2);
     kino__scan_line(l->scan, &at, line, sizeof line);
     if (at.op != KINO_NO_ROW || *line)
-        (void)snprintf(where, sizeof where, ", with the host in %.100s%s%s",
+        (void)snprintf(where, sizeof where, ", while the host is in %.100s%s%s",
                        at.op == KINO_NO_ROW ? "Python" : kino__say_name(l->trace, at.op),
                        *line ? " at " : "", line);
     kino_strid call = gaps->part[KINO__GAP_CALLS] > gaps->time / 4 ? worst_call(l) : KINO_NO_STRING;
@@ -89,17 +89,18 @@ static void speak(const kino__rule_look *l, const kino__gap_times *gaps,
     kino__finding *f =
         kino__finding_add(l->out, kino__severity_of(time, l->facts->step_time), time);
     kino__finding_claim_list(l->out, f, kept);
-    kino__finding_say(l->out, f, KINO__SAY_TITLE, "the device waits in long gaps");
+    kino__finding_say(l->out, f, KINO__SAY_TITLE, "the device is idle in long gaps");
     kino__finding_say(
         l->out, f, KINO__SAY_SEEN,
-        "%.1f gaps per step of %s on average, %s of the step time%s; meanwhile the "
-        "host spends %s%s%s. The longest is %s%s",
+        "%.1f gaps per step of %s on average, %s of the step time%s; meanwhile, the host spends "
+        "%s%s%s. The longest is %s%s",
         (double)kept->count / (double)l->facts->step_count,
         kino__say_time(time / (int64_t)kept->count), kino__say_share(time, l->facts->step_time),
         gaps->part[KINO__GAP_LOADER] ? " without data loading" : "", causes,
-        call == KINO_NO_STRING ? "" : ", most of the calls' part in ",
+        call == KINO_NO_STRING ? "" : ", most of the call time in ",
         call == KINO_NO_STRING ? "" : name, kino__say_time(longest.end - longest.start), where);
-    kino__finding_say(l->out, f, KINO__SAY_WHY, "nothing is queued for the device in this time");
+    kino__finding_say(l->out, f, KINO__SAY_WHY,
+                      "nothing is queued for the device during this time");
     kino__finding_say(l->out, f, KINO__SAY_DO, "%s", advice(l, gaps, call));
     if (at.row != KINO_NO_ROW)
         kino__finding_cite(f, kino__trace_event_id(l->trace, at.row));
@@ -123,8 +124,8 @@ static void look(const kino__rule_look *l)
 
 const kino__rule_def kino__rule_idle_gaps = {
     .name = "idle-gaps",
-    .help = "the device has nothing to do for long stretches of the step",
-    .gain = "the long gaps without data loading; an upper limit",
+    .help = "the device is idle for long stretches of the step",
+    .gain = "the long gaps, without data loading; an upper bound",
     .thresholds = thresholds,
     .nearness = KINO__NEAR_KIND,
     .look = look,

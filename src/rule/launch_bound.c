@@ -12,10 +12,10 @@
 enum { T_SHARE, T_GAP, T_KERNEL, T_COUNT };
 
 static const kino__threshold thresholds[] = {
-    [T_SHARE] = {"share", 0.15, "part of the step time in short gaps"},
-    [T_GAP] = {"gap_us", 100, "what a short gap is, in us"},
-    [T_KERNEL] = {"kernel_us", 50, "mean duration of kernels, in us, up to which they are small"},
-    [T_COUNT] = {"count", 3, "kernels in a step"},
+    [T_SHARE] = {"share", 0.15, "share of the step time in short gaps"},
+    [T_GAP] = {"gap_us", 100, "maximum length of a short gap, in µs"},
+    [T_KERNEL] = {"kernel_us", 50, "maximum mean duration of small kernels, in µs"},
+    [T_COUNT] = {"count", 3, "kernels per step"},
     {0},
 };
 
@@ -40,14 +40,13 @@ static void speak(const kino__rule_look *l, const kino__gap_times *gaps,
         kino__finding_add(l->out, kino__severity_of(gain, l->facts->step_time), gain);
     kino__finding_say(l->out, f, KINO__SAY_TITLE,
                       "the device waits for the host to launch small kernels");
-    kino__finding_say(
-        l->out, f, KINO__SAY_SEEN,
-        "%.0f kernels per step of %s on average, and %s of the step time in gaps between "
-        "them (%s each); meanwhile the host spends %s",
-        per_step, kino__say_time(mean), kino__say_share(time, l->facts->step_time),
-        kino__say_time(gaps->time / (int64_t)gaps->count), causes);
+    kino__finding_say(l->out, f, KINO__SAY_SEEN,
+                      "%.0f kernels per step of %s on average, and %s of the step time in gaps "
+                      "between them (%s each); meanwhile, the host spends %s",
+                      per_step, kino__say_time(mean), kino__say_share(time, l->facts->step_time),
+                      kino__say_time(gaps->time / (int64_t)gaps->count), causes);
     kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "a launch costs the host several µs; kernels that take no longer cannot keep "
+                      "a launch costs the host several µs; kernels shorter than that cannot keep "
                       "the device busy");
     kino__finding_say(l->out, f, KINO__SAY_DO, "%s", kino__advise_launches(l->program));
     kino__finding_claim_list(l->out, f, kept);
@@ -84,7 +83,7 @@ static void look(const kino__rule_look *l)
 const kino__rule_def kino__rule_launch_bound = {
     .name = "launch-bound",
     .help = "small kernels with short gaps between them",
-    .gain = "short gaps without data loading and waiting, less 1 us each",
+    .gain = "short gaps without data loading and waiting, less 1 µs each",
     .thresholds = thresholds,
     .nearness = KINO__NEAR_KIND,
     .look = look,

@@ -11,8 +11,8 @@
 enum { T_REPEATS, T_SHARE };
 
 static const kino__threshold thresholds[] = {
-    [T_REPEATS] = {"repeats", 10, "rounds of one loop"},
-    [T_SHARE] = {"share", 0.01, "part of the step time in such loops, on the host"},
+    [T_REPEATS] = {"repeats", 10, "iterations of one loop"},
+    [T_SHARE] = {"share", 0.01, "share of the step time in such loops, on the host"},
     {0},
 };
 
@@ -66,15 +66,17 @@ static void say(const kino__rule_look *l, kino__finding *f, uint64_t loops, uint
     kino__finding_say(l->out, f, KINO__SAY_TITLE,
                       "a Python loop indexes a tensor element by element");
     kino__finding_say(l->out, f, KINO__SAY_SEEN,
-                      "%.1f loops per step of up to %llu rounds, %s per step (%s)%s%s",
+                      "%.1f loops per step of up to %llu iterations, %s per step (%s)%s%s",
                       (double)loops / (double)l->facts->step_count, (unsigned long long)longest,
                       kino__say_time(spent / l->facts->step_count),
                       kino__say_share(spent, l->facts->step_time), *line ? ", most at " : "", line);
-    kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "every round pays for its operators again: Python, dispatch and launches");
-    kino__finding_say(l->out, f, KINO__SAY_DO,
-                      "replace the loop over x[i] by operations on the whole tensor (broadcasting, "
-                      "index_select, gather, torch.vmap), or iterate over x.unbind()");
+    kino__finding_say(
+        l->out, f, KINO__SAY_WHY,
+        "every iteration pays the cost of its operators again: Python, dispatch and launches");
+    kino__finding_say(
+        l->out, f, KINO__SAY_DO,
+        "replace the loop over x[i] with operations on the whole tensor (broadcasting, "
+        "index_select, gather, torch.vmap), or iterate over x.unbind()");
 }
 
 static void look(const kino__rule_look *l)
@@ -132,8 +134,8 @@ static void look(const kino__rule_look *l)
 
 const kino__rule_def kino__rule_loop_indexing = {
     .name = "loop-indexing",
-    .help = "the same operators behind aten::select again and again",
-    .gain = "idle time of the device within the loops, all rounds but one",
+    .help = "the same operators follow aten::select many times in a row",
+    .gain = "idle time of the device during the loops, except for one iteration",
     .thresholds = thresholds,
     .look = look,
 };

@@ -14,8 +14,8 @@
 enum { T_SHARE, T_OCCUPANCY };
 
 static const kino__threshold thresholds[] = {
-    [T_SHARE] = {"share", 0.3, "part of the step time in such kernels"},
-    [T_OCCUPANCY] = {"occupancy", 15, "what low occupancy is, in percent"},
+    [T_SHARE] = {"share", 0.3, "share of the step time in such kernels"},
+    [T_OCCUPANCY] = {"occupancy", 15, "occupancy considered low, in percent"},
     {0},
 };
 
@@ -81,7 +81,7 @@ static void say_few(const kino__rule_look *l, const total *t)
                       kino__say_share(time_of(&t->few), l->facts->step_time),
                       kino__say_name(l->trace, (uint32_t)t->few_top.index[0]));
     kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "multiprocessors without a block do nothing while such a kernel runs");
+                      "multiprocessors without a block are idle while such a kernel runs");
     kino__finding_say(l->out, f, KINO__SAY_DO,
                       "give each kernel more work%s, or run independent work on other streams",
                       l->program->framework == KINO__FRAMEWORK_NONE
@@ -103,14 +103,12 @@ static void say_low(const kino__rule_look *l, const total *t)
         l->thresholds[T_OCCUPANCY], kino__say_share(time_of(&t->low), l->facts->step_time),
         kino__say_name(l->trace, (uint32_t)t->low_top.index[0]));
     kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "with few warps at hand a multiprocessor cannot hide the latency of memory");
+                      "with few active warps, a multiprocessor cannot hide memory latency");
     kino__finding_say(
         l->out, f, KINO__SAY_DO,
-        "for kernels of your own use fewer registers or less shared memory, or larger "
-        "grids%s",
+        "for your own kernels, use fewer registers, less shared memory or larger grids%s",
         kino__program_is_torch(l->program)
-            ? "; for others larger tensors, or torch.compile, which may pick a better "
-              "one"
+            ? "; for others, use larger tensors, or torch.compile, which may choose better kernels"
             : "");
     for (size_t i = 0; i < t->low_top.count; i++)
         kino__finding_cite(f, kino__trace_event_id(l->trace, (uint32_t)t->low_top.index[i]));
@@ -129,9 +127,9 @@ static void look(const kino__rule_look *l)
 
 const kino__rule_def kino__rule_low_occupancy = {
     .name = "low-occupancy",
-    .help = "kernels with fewer blocks than multiprocessors, or at low occupancy, take much time",
-    .gain = "time of kernels with few blocks times the idle part of the multiprocessors, times the "
-            "busy part of the device; unknown for low occupancy",
+    .help = "kernels with fewer blocks than multiprocessors, or with low occupancy, take much time",
+    .gain = "time of kernels with few blocks, times the idle share of the multiprocessors, times "
+            "the busy share of the device; unknown for low occupancy",
     .thresholds = thresholds,
     .nearness = KINO__NEAR_KIND,
     .is_about_kernels = true,

@@ -11,8 +11,8 @@
 enum { T_SHARE, T_SPEEDUP };
 
 static const kino__threshold thresholds[] = {
-    [T_SHARE] = {"share", 0.02, "part of the step time in such products, on the device"},
-    [T_SPEEDUP] = {"speedup", 2, "how much faster those become that missed the tensor cores"},
+    [T_SHARE] = {"share", 0.02, "share of the step time in such products, on the device"},
+    [T_SPEEDUP] = {"speedup", 2, "assumed speedup of products that do not use tensor cores"},
     {0},
 };
 
@@ -48,7 +48,7 @@ static void speak(const kino__rule_look *l, seen *s, int64_t device, double fact
     kino__finding *f =
         kino__finding_add(l->out, kino__severity_of(gain, l->facts->step_time), gain);
     kino__finding_say(l->out, f, KINO__SAY_TITLE,
-                      "half-precision matrix products have sizes that are no multiples of 8");
+                      "half-precision matrix products have sizes that are not multiples of 8");
     kino__finding_say(
         l->out, f, KINO__SAY_SEEN,
         "%.1f products per step, %s on the device (%s of the step time); the longest has "
@@ -56,14 +56,12 @@ static void speak(const kino__rule_look *l, seen *s, int64_t device, double fact
         (double)s->count * factor / (double)l->facts->step_count,
         kino__say_time(device / l->facts->step_count), kino__say_share(device, l->facts->step_time),
         s->dims);
-    kino__finding_say(
-        l->out, f, KINO__SAY_WHY,
-        "tensor cores work on blocks: other sizes are padded, read unaligned, or fall "
-        "back to slower kernels");
-    kino__finding_say(
-        l->out, f, KINO__SAY_DO,
-        "make layer sizes, vocabulary and batch multiples of 8 (better 64): pad them, "
-        "such as a vocabulary of 30522 to 30528");
+    kino__finding_say(l->out, f, KINO__SAY_WHY,
+                      "tensor cores operate on blocks: other sizes are padded, read unaligned, or "
+                      "handled by slower kernels");
+    kino__finding_say(l->out, f, KINO__SAY_DO,
+                      "make layer sizes, vocabulary and batch size multiples of 8 (or better, 64), "
+                      "for example by padding a vocabulary of 30522 to 30528");
     if (gain != KINO_NO_INT)
         kino__matmul_claim(l, f);
     for (size_t i = 0; i < s->top.count; i++)
@@ -83,9 +81,9 @@ static void look(const kino__rule_look *l)
 
 const kino__rule_def kino__rule_matmul_alignment = {
     .name = "matmul-alignment",
-    .help = "float16 or bfloat16 matrix products of sizes that are no multiples of 8",
-    .gain = "kernel time of those without tensor cores less 1/speedup of it, times the busy part "
-            "of the device; unknown where all use them",
+    .help = "float16 or bfloat16 matrix products with sizes that are not multiples of 8",
+    .gain = "kernel time of products without tensor cores less 1/speedup of it, times the busy "
+            "share of the device; unknown if all use them",
     .thresholds = thresholds,
     .is_about_kernels = true,
     .look = look,

@@ -8,7 +8,7 @@
 enum { T_SHARE };
 
 static const kino__threshold thresholds[] = {
-    [T_SHARE] = {"share", 0.9, "peak allocated memory, as a part of the device's"},
+    [T_SHARE] = {"share", 0.9, "peak allocated memory, as a share of the device's memory"},
     {0},
 };
 
@@ -125,19 +125,19 @@ static void look(const kino__rule_look *l)
                       kino__say_bytes(p.bytes), kino__say_share(p.bytes, limit),
                       kino__say_bytes(limit), (long long)p.device);
     kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "the allocator starts to free and retry, and the batch cannot grow");
+                      "the allocator has to free memory and retry, and the batch cannot grow");
     kino__finding_say(l->out, f, KINO__SAY_DO, "%s",
                       l->program->is_training
-                          ? "activation checkpointing, mixed precision, a smaller batch with "
-                            "gradient accumulation, or sharding of optimizer state (ZeRO, FSDP)"
-                          : "a smaller batch, lower precision or quantized weights, or more "
-                            "devices that share the model");
+                          ? "use activation checkpointing, mixed precision, a smaller batch with "
+                            "gradient accumulation, or sharded optimizer state (ZeRO, FSDP)"
+                          : "use a smaller batch, lower precision or quantized weights, or split "
+                            "the model across more devices");
     kino__finding_cite(f, kino__trace_event_id(l->trace, p.row));
 }
 
 const kino__rule_def kino__rule_memory_limit = {
     .name = "memory-limit",
-    .help = "peak allocated memory close to what the device has",
+    .help = "peak allocated memory is close to the memory of the device",
     .thresholds = thresholds,
     .is_plugins = true,
     .look = look,

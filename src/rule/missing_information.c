@@ -62,13 +62,12 @@ static void look(const kino__rule_look *l)
         kino_str missing = kino__buffer_str(&what), how = kino__buffer_str(&options);
         kino__finding *f = kino__finding_add(l->out, KINO__SEVERITY_INFO, KINO_NO_INT);
         kino__finding_say(l->out, f, KINO__SAY_TITLE,
-                          "the trace leaves out what some advice needs");
+                          "the trace lacks information that some rules need");
         kino__finding_say(l->out, f, KINO__SAY_SEEN, "not recorded: %.*s", KINO__STR_ARG(missing));
-        kino__finding_say(
-            l->out, f, KINO__SAY_WHY,
-            "without it some rules stay silent, and lines of the program are not known");
+        kino__finding_say(l->out, f, KINO__SAY_WHY,
+                          "without it, some rules cannot run, and source lines are unknown");
         kino__finding_say(l->out, f, KINO__SAY_DO,
-                          "record a few steps more with torch.profiler.profile: %.*s",
+                          "record a few more steps with torch.profiler.profile: %.*s",
                           KINO__STR_ARG(how));
     }
     kino__buffer_deinit(&what);

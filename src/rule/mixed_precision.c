@@ -9,7 +9,7 @@
 enum { T_SPEEDUP };
 
 static const kino__threshold thresholds[] = {
-    [T_SPEEDUP] = {"speedup", 2, "how much faster eligible kernels are taken to become"},
+    [T_SPEEDUP] = {"speedup", 2, "assumed speedup of eligible kernels"},
     {0},
 };
 
@@ -30,13 +30,13 @@ static void look(const kino__rule_look *l)
     kino__finding *f =
         kino__finding_add(l->out, kino__severity_of(gain, l->facts->step_time), gain);
     kino__finding_say(l->out, f, KINO__SAY_TITLE, "tensor cores are not used");
-    kino__finding_say(l->out, f, KINO__SAY_SEEN,
-                      "%.0f %% of the operators' kernel time comes from operators that could use "
-                      "them, 0 %% does",
-                      100 * p->tensor_eligible_ratio);
+    kino__finding_say(
+        l->out, f, KINO__SAY_SEEN,
+        "%.0f %% of the operators' kernel time is in operators that could use them, but 0 %% does",
+        100 * p->tensor_eligible_ratio);
     kino__finding_say(l->out, f, KINO__SAY_WHY,
                       "matrix products and convolutions run several times faster on tensor cores");
-    kino__finding_say(l->out, f, KINO__SAY_DO, "torch.autocast with %s%s",
+    kino__finding_say(l->out, f, KINO__SAY_DO, "use torch.autocast with %s%s",
                       major < 8                 ? "float16"
                       : l->program->is_training ? "bfloat16, or float16 with GradScaler"
                                                 : "bfloat16 or float16",
@@ -59,8 +59,8 @@ static void look(const kino__rule_look *l)
 
 const kino__rule_def kino__rule_mixed_precision = {
     .name = "mixed-precision",
-    .help = "a device with tensor cores, eligible operators, and none of them used",
-    .gain = "kernel time of eligible operators less 1/speedup of it, times the busy part of the "
+    .help = "the device has tensor cores and there are eligible operators, but none use them",
+    .gain = "kernel time of eligible operators less 1/speedup of it, times the busy share of the "
             "device",
     .thresholds = thresholds,
     .nearness = KINO__NEAR_KIND,

@@ -5,7 +5,7 @@
 enum { T_COMPUTE };
 
 static const kino__threshold thresholds[] = {
-    [T_COMPUTE] = {"compute", 3.5, "lowest compute capability that NCCL serves well"},
+    [T_COMPUTE] = {"compute", 3.5, "minimum compute capability for NCCL"},
     {0},
 };
 
@@ -35,10 +35,11 @@ static void look(const kino__rule_look *l)
     kino__finding *f = kino__finding_add(l->out, KINO__SEVERITY_HIGH, KINO_NO_INT);
     kino__finding_say(l->out, f, KINO__SAY_TITLE, "DistributedDataParallel runs without NCCL");
     kino__finding_say(l->out, f, KINO__SAY_SEEN, "%s",
-                      p->saw_gloo ? "collectives go through Gloo" : "no NCCL collective was seen");
+                      p->saw_gloo ? "collectives go through Gloo"
+                                  : "there are no NCCL collectives");
     kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "NCCL talks from device to device and overlaps with computation; others go "
-                      "through the host");
+                      "NCCL communicates directly between devices and overlaps with computation; "
+                      "other backends go through the host");
     kino__finding_say(l->out, f, KINO__SAY_DO, "init_process_group(backend=\"nccl\")");
     for (size_t i = 0; i < p->comm.count && i < 3; i++)
         kino__finding_cite(f, kino__trace_event_id(l->trace, p->comm.items[i].row));
@@ -46,7 +47,7 @@ static void look(const kino__rule_look *l)
 
 const kino__rule_def kino__rule_nccl_backend = {
     .name = "nccl-backend",
-    .help = "distributed training on GPUs with another backend than NCCL",
+    .help = "distributed training on GPUs with a backend other than NCCL",
     .thresholds = thresholds,
     .is_plugins = true,
     .look = look,

@@ -9,23 +9,22 @@
 enum { T_SHARE };
 
 static const kino__threshold thresholds[] = {
-    [T_SHARE] = {"share", 0.005, "part of the step time in such copies that nothing hides"},
+    [T_SHARE] = {"share", 0.005, "share of the step time in such copies that are not hidden"},
     {0},
 };
 
 static const char *advice(const kino__program_kind *program)
 {
     if (kino__program_is_torch(program))
-        return "DataLoader(pin_memory=True) and batch.to(device, non_blocking=True), in the step "
-               "before the batch is needed; tensor.pin_memory() for buffers of your own";
+        return "use DataLoader(pin_memory=True) and batch.to(device, non_blocking=True) one step "
+               "before the batch is needed; tensor.pin_memory() for your own buffers";
     return program->device == KINO__DEVICE_FAMILY_CUDA
-               ? "allocate the host's buffers with cudaMallocHost (or pin them with "
-                 "cudaHostRegister) and copy with cudaMemcpyAsync while something is computed"
+               ? "allocate host buffers with cudaMallocHost (or pin them with cudaHostRegister) "
+                 "and copy with cudaMemcpyAsync during computation"
            : program->device == KINO__DEVICE_FAMILY_ROCM
-               ? "allocate the host's buffers with hipHostMalloc (or pin them with "
-                 "hipHostRegister) and copy with hipMemcpyAsync while something is computed"
-               : "use pinned buffers of the host and copy asynchronously while something is "
-                 "computed";
+               ? "allocate host buffers with hipHostMalloc (or pin them with hipHostRegister) and "
+                 "copy with hipMemcpyAsync during computation"
+               : "use pinned host buffers and copy asynchronously during computation";
 }
 
 /* Copies that overlap, on several streams, count once. */
@@ -43,15 +42,15 @@ static void speak(const kino__rule_look *l, const kino__intervals *copies, uint6
     kino__finding *f =
         kino__finding_add(l->out, kino__severity_of(exposed, l->facts->step_time), exposed);
     kino__finding_say(l->out, f, KINO__SAY_TITLE, "copies use pageable memory");
-    kino__finding_say(
-        l->out, f, KINO__SAY_SEEN,
-        "%.1f copies per step from or to pageable memory, %s per step, of which %s (%s of the "
-        "step time) are not hidden behind computation",
-        (double)count / (double)l->facts->step_count, kino__say_time(spent / l->facts->step_count),
-        kino__say_time(exposed / l->facts->step_count),
-        kino__say_share(exposed, l->facts->step_time));
+    kino__finding_say(l->out, f, KINO__SAY_SEEN,
+                      "%.1f copies per step from or to pageable memory take %s per step, of which "
+                      "%s (%s of the step time) is not hidden behind computation",
+                      (double)count / (double)l->facts->step_count,
+                      kino__say_time(spent / l->facts->step_count),
+                      kino__say_time(exposed / l->facts->step_count),
+                      kino__say_share(exposed, l->facts->step_time));
     kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "the driver copies pageable memory a second time and the host waits for it");
+                      "the driver copies pageable memory twice, and the host waits for it");
     kino__finding_say(l->out, f, KINO__SAY_DO, "%s", advice(l->program));
     for (size_t i = 0; i < items->count; i++)
         kino__scan_claim_row(l, f, items->items[i].row);
@@ -82,8 +81,8 @@ static void look(const kino__rule_look *l)
 
 const kino__rule_def kino__rule_pageable_copy = {
     .name = "pageable-copy",
-    .help = "copies from or to pageable memory that no computation hides",
-    .gain = "the part of these copies that no computation hides",
+    .help = "copies from or to pageable memory that are not hidden behind computation",
+    .gain = "the part of these copies that is not hidden behind computation",
     .thresholds = thresholds,
     .look = look,
 };

@@ -15,8 +15,8 @@
 enum { T_DEVICE, T_SHARE };
 
 static const kino__threshold thresholds[] = {
-    [T_DEVICE] = {"device", 0.25, "part of the kernels' time in such kernels"},
-    [T_SHARE] = {"share", 0.03, "part of the step time in such kernels"},
+    [T_DEVICE] = {"device", 0.25, "share of the kernel time in such kernels"},
+    [T_SHARE] = {"share", 0.03, "share of the step time in such kernels"},
     {0},
 };
 
@@ -96,7 +96,7 @@ static void say_advice(const kino__rule_look *l, kino__finding *f, bool has_norm
     kino__finding_say(
         l->out, f, KINO__SAY_DO, "fuse them: torch.compile(model)%s; %sfused operators%s",
         l->program->is_training ? "" : " under torch.inference_mode()",
-        has_norms ? "norms together with their neighbours, " : "",
+        has_norms ? "norms together with their neighbors, " : "",
         l->program->is_training
             ? " (F.rms_norm, F.layer_norm, F.scaled_dot_product_attention instead of their parts) "
               "and a fused optimizer"
@@ -113,23 +113,22 @@ static void speak(const kino__rule_look *l, kino__kernel_sum *t, const chains *c
     double steps = (double)l->facts->step_count;
     char ops[256], copies[64] = "";
     if (has_copies)
-        (void)snprintf(copies, sizeof copies, ", with %.0f copies among them",
+        (void)snprintf(copies, sizeof copies, ", including %.0f copies",
                        (double)c->copy_count / steps);
     kino__finding *f =
         kino__finding_add(l->out, kino__severity_of(gain, l->facts->step_time), gain);
     kino__finding_say(l->out, f, KINO__SAY_TITLE,
-                      "pointwise kernels that could be fused take much of the device's time");
+                      "pointwise kernels that could be fused take much of the device time");
     kino__finding_say(
         l->out, f, KINO__SAY_SEEN,
-        "%.0f pointwise kernels, norms and reductions per step: %s of the kernels' "
-        "time, %s of the step time; %.0f of them follow another at once%s. By operator: "
-        "%s",
+        "%.0f pointwise kernels, norms and reductions per step: %s of the kernel time, %s of the "
+        "step time; %.0f of them directly follow another%s. By operator: %s",
         (double)t->count / steps, kino__say_share(t->ops.total, t->all),
         kino__say_share(time, l->facts->step_time), (double)c->followers / steps, copies,
         kino__shares_say(&t->ops, l->trace, ops, sizeof ops));
     kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "each reads and writes all of a tensor and computes little; fused, a row of "
-                      "them reads and writes once");
+                      "each reads and writes an entire tensor but computes little; a fused "
+                      "sequence reads and writes only once");
     say_advice(l, f, c->norms > t->ops.total / 10);
     for (size_t i = 0; has_copies && i < c->copies.count; i++)
         if (!kino__scan_add_span(l->scan, c->copies.items[i], &t->list))
@@ -153,8 +152,8 @@ static void look(const kino__rule_look *l)
 
 const kino__rule_def kino__rule_pointwise_kernels = {
     .name = "pointwise-kernels",
-    .help = "pointwise kernels in a row take much of the kernels' time",
-    .gain = "of each row of such kernels all but the longest, times the busy part of the device",
+    .help = "sequences of pointwise kernels take much of the kernel time",
+    .gain = "for each sequence, all kernels except the longest, times the busy share of the device",
     .thresholds = thresholds,
     .nearness = KINO__NEAR_KIND,
     .is_about_kernels = true,

@@ -105,14 +105,16 @@ kino__program_kind kino__program_of(const kino__profile *profile)
 static const char *advise_torch_launches(const kino__program_kind *program)
 {
     if (!kino__program_has_graphs(program))
-        return program->is_training ? "fuse and launch less: torch.compile(model), a fused or "
-                                      "foreach optimizer, a larger batch"
-                                    : "fuse and launch less: torch.compile(model), a larger batch";
+        return program->is_training
+                   ? "fuse kernels and launch fewer: use torch.compile(model), a fused or foreach "
+                     "optimizer, a larger batch"
+                   : "fuse kernels and launch fewer: use torch.compile(model), a larger batch";
     return program->is_training
-               ? "fuse and launch less: torch.compile(model, mode=\"reduce-overhead\"), CUDA "
-                 "graphs (torch.cuda.make_graphed_callables), a fused optimizer, a larger batch"
-               : "fuse and launch less: torch.compile(model, mode=\"reduce-overhead\"), CUDA "
-                 "graphs (torch.cuda.CUDAGraph), a larger batch";
+               ? "fuse kernels and launch fewer: use torch.compile(model, "
+                 "mode=\"reduce-overhead\"), CUDA graphs (torch.cuda.make_graphed_callables), a "
+                 "fused optimizer, a larger batch"
+               : "fuse kernels and launch fewer: use torch.compile(model, "
+                 "mode=\"reduce-overhead\"), CUDA graphs (torch.cuda.CUDAGraph), a larger batch";
 }
 
 const char *kino__advise_launches(const kino__program_kind *program)
@@ -124,16 +126,16 @@ const char *kino__advise_launches(const kino__program_kind *program)
                "of Python loops, a larger batch";
     switch (program->device) {
     case KINO__DEVICE_FAMILY_CUDA:
-        return "launch less: merge small kernels, give each more work, and capture the sequence "
-               "once as a CUDA graph (cudaStreamBeginCapture, cudaGraphLaunch)";
+        return "launch fewer kernels: merge small ones, give each more work, and capture the "
+               "sequence once as a CUDA graph (cudaStreamBeginCapture, cudaGraphLaunch)";
     case KINO__DEVICE_FAMILY_ROCM:
-        return "launch less: merge small kernels, give each more work, and capture the sequence "
-               "once as a HIP graph (hipStreamBeginCapture, hipGraphLaunch)";
+        return "launch fewer kernels: merge small ones, give each more work, and capture the "
+               "sequence once as a HIP graph (hipStreamBeginCapture, hipGraphLaunch)";
     case KINO__DEVICE_FAMILY_OPENCL:
-        return "enqueue less and earlier: merge small kernels, give each more work, enqueue "
+        return "enqueue fewer commands, earlier: merge small kernels, give each more work, enqueue "
                "several before waiting, or record them once (cl_khr_command_buffer)";
     default:
-        return "launch less and earlier: merge small kernels, give each more work, and enqueue "
+        return "launch fewer kernels, earlier: merge small ones, give each more work, and enqueue "
                "several before waiting";
     }
 }
@@ -157,21 +159,21 @@ const char *kino__advise_waits(const kino__program_kind *program)
     switch (program->device) {
     case KINO__DEVICE_FAMILY_CUDA:
     case KINO__DEVICE_FAMILY_ROCM:
-        return "wait later and less often: enqueue the next work before waiting for the last, "
-               "wait for single events instead of the whole device, copy asynchronously from "
+        return "wait later and less often: enqueue the next work before waiting for the previous, "
+               "wait for single events instead of the whole device, and copy asynchronously from "
                "pinned memory";
     case KINO__DEVICE_FAMILY_OPENCL:
         return "wait later and less often: enqueue the next work before clFinish, use events as "
-               "dependencies of commands instead of waiting for them, map and read without "
-               "blocking";
+               "dependencies between commands instead of waiting for them, and map and read "
+               "without blocking";
     default:
-        return "wait later and less often: enqueue the next work before waiting for the last";
+        return "wait later and less often: enqueue the next work before waiting for the previous";
     }
 }
 
 const char *kino__advise_later(const kino__program_kind *program)
 {
     return kino__program_is_torch(program)
-               ? "record later: torch.profiler.schedule(wait=5, warmup=2, active=5)"
+               ? "start recording later: torch.profiler.schedule(wait=5, warmup=2, active=5)"
                : "start recording after the first iterations";
 }

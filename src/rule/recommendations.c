@@ -367,7 +367,7 @@ static void add_texts(kino__table *table, const partial *p, const kino__finding 
             kino__buffer_printf(&text, "%s %lld", f->rank == KINO_NO_INT ? "trace" : "rank",
                                 (long long)(f->rank == KINO_NO_INT ? f->trace : f->rank));
             if (same > 1)
-                kino__buffer_printf(&text, " (the most of %zu ranks)", same);
+                kino__buffer_printf(&text, " (the largest of %zu ranks)", same);
             kino__buffer_add(&text, KINO__STR(": "));
         }
         kino__buffer_add(&text, f->say[s]);
@@ -415,22 +415,22 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
 }
 
 static const kino_column columns[] = {
-    {"rule", KINO_TYPE_STRING, NULL, "which rule speaks"},
-    {"severity", KINO_TYPE_STRING, NULL, "high, medium, low; info: about the trace itself"},
+    {"rule", KINO_TYPE_STRING, NULL, "name of the rule"},
+    {"severity", KINO_TYPE_STRING, NULL, "high, medium or low; info: about the trace itself"},
     {"title", KINO_TYPE_STRING, NULL, "the advice in one line"},
-    {"seen", KINO_TYPE_STRING, NULL, "what was seen, on the rank where it matters most (`rank`)"},
+    {"seen", KINO_TYPE_STRING, NULL, "what was found, on the rank where it matters most (`rank`)"},
     {"why", KINO_TYPE_STRING, NULL, "why it matters"},
     {"do", KINO_TYPE_STRING, NULL, "what to change"},
     {"gain_percent", KINO_TYPE_PERCENT, NULL,
-     "estimate of the step time saved, of the rank `rank`; null: not known from this trace"},
-    {"ranks", KINO_TYPE_JSON, NULL, "ranks that have it"},
+     "estimated share of the step time saved on rank `rank`; null: not known from this trace"},
+    {"ranks", KINO_TYPE_JSON, NULL, "affected ranks"},
     {"evidence", KINO_TYPE_JSON, NULL, "ids of events that show it"},
-    {"rank", KINO_TYPE_INT, NULL, "whose numbers `seen` and `gain_percent` are; null: unknown"},
+    {"rank", KINO_TYPE_INT, NULL, "rank that `seen` and `gain_percent` refer to; null: unknown"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"recommendations", "one row per piece of advice, the largest gain first", columns, NULL,
+    {"recommendations", "one row per recommendation, largest gain first", columns, NULL,
      "nothing to recommend"},
     {0},
 };
@@ -439,13 +439,13 @@ static const char *const compat[] = {"tensorboard", NULL};
 
 const kino__analysis_def kino__analysis_recommendations = {
     .name = "recommendations",
-    .help = "what to change, with the gain to expect",
+    .help = "what to change, and the expected gain",
     .description =
-        "Runs all rules over the run. Each piece of advice says what was seen, why it\n"
-        "matters, what to do, and how much of the step time it could save; the events\n"
-        "that show it are listed. Gains are estimates; findings of one rank never count\n"
-        "the same time twice. With compat tensorboard only the rules of the TensorBoard plugin\n"
-        "speak, by its triggers.\n"
+        "Runs all rules over the run. Each recommendation says what was found, why it\n"
+        "matters, what to do, and how much of the step time it could save, and lists the\n"
+        "events that show it. Gains are estimates; the recommendations for one rank never\n"
+        "count the same time twice. With compat tensorboard, only the rules of the\n"
+        "TensorBoard plugin run, with its conditions.\n"
         "\n"
         "Rules: data-loading, data-parallel, nccl-backend, communication,\n"
         "gpu-utilization, mixed-precision, memory-limit, extra-copy, loop-indexing,\n"
@@ -453,8 +453,8 @@ const kino__analysis_def kino__analysis_recommendations = {
         "conv-bias, matmul-alignment, casts-and-copies, pointwise-kernels, launch-bound,\n"
         "exposed-collective, straggler, host-sync, pageable-copy, allocator-churn,\n"
         "low-occupancy, idle-gaps, slow-steps, warm-up, start-up, missing-information.\n"
-        "Their thresholds and how gains are estimated:\n"
-        "docs/analyses/recommendations.md.\n",
+        "See docs/analyses/recommendations.md for their thresholds and how gains are\n"
+        "estimated.\n",
     .params = params,
     .tables = tables,
     .compat = compat,

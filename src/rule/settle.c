@@ -175,7 +175,7 @@ static bool take_waiting(kino__findings *findings, kino__finding *f, const kino_
     f->gain -= waiting;
     f->severity = kino__severity_of(f->gain, f->step_time);
     kino_str seen = f->say[KINO__SAY_SEEN];
-    kino__finding_say(findings, f, KINO__SAY_SEEN, "%.*s. %s per step of it is waiting for %s",
+    kino__finding_say(findings, f, KINO__SAY_SEEN, "%.*s. Of this, %s per step is waiting for %s",
                       KINO__STR_ARG(seen), kino__say_time(waiting / rank->step_count),
                       findings->slow.who);
     return true;

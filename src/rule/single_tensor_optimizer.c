@@ -13,8 +13,8 @@
 enum { T_CALLS, T_SHARE };
 
 static const kino__threshold thresholds[] = {
-    [T_CALLS] = {"calls", 100, "kernels (CPU: operators) in one Optimizer.step"},
-    [T_SHARE] = {"share", 0.02, "part of the step time in Optimizer.step, on the host"},
+    [T_CALLS] = {"calls", 100, "kernels (CPU: operators) per Optimizer.step"},
+    [T_SHARE] = {"share", 0.02, "share of the step time in Optimizer.step, on the host"},
     {0},
 };
 
@@ -112,9 +112,9 @@ static const char *advice(const kino__rule_look *l)
         return "pass fused=True to the optimizer (Adam, AdamW, SGD support it on the CPU as "
                "well), or compile the step with torch.compile";
     return l->program->device == KINO__DEVICE_FAMILY_OTHER
-               ? "pass foreach=True to the optimizer, or fused=True where the device supports it"
-               : "pass fused=True to the optimizer (Adam, AdamW, SGD), or foreach=True where fused "
-                 "is not supported";
+               ? "pass foreach=True to the optimizer, or fused=True if the device supports it"
+               : "pass fused=True to the optimizer (Adam, AdamW, SGD), or foreach=True if fused is "
+                 "not supported";
 }
 
 static void speak(const kino__rule_look *l, const total *t, int64_t covered)
@@ -130,8 +130,8 @@ static void speak(const kino__rule_look *l, const total *t, int64_t covered)
         kino__say_time(t->spent / (int64_t)t->spans), kino__say_share(covered, l->facts->step_time),
         (double)t->calls / (double)t->spans, l->scan->has_device ? "kernels" : "operator calls");
     kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "each parameter pays for the same few operators again; joined, a handful of "
-                      "calls update them all");
+                      "each parameter repeats the same few operators; a few combined calls could "
+                      "update all of them");
     kino__finding_say(l->out, f, KINO__SAY_DO, "%s", advice(l));
     for (size_t i = 0; l->scan->has_device && i < t->work.count; i++)
         kino__finding_claim_cover(l->out, f, &l->scan->idle, t->work.items[i].start,
@@ -156,7 +156,7 @@ static void look(const kino__rule_look *l)
 
 const kino__rule_def kino__rule_single_tensor_optimizer = {
     .name = "single-tensor-optimizer",
-    .help = "Optimizer.step works on one parameter at a time",
+    .help = "Optimizer.step updates one parameter at a time",
     .gain = "idle time of the device from the start of `Optimizer.step` to the end of its work; "
             "unknown on the CPU",
     .thresholds = thresholds,

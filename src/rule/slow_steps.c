@@ -13,8 +13,8 @@
 enum { T_FACTOR, T_STEPS };
 
 static const kino__threshold thresholds[] = {
-    [T_FACTOR] = {"factor", 1.5, "times the median length"},
-    [T_STEPS] = {"steps", 4, "least number of steps to judge by, the first left out"},
+    [T_FACTOR] = {"factor", 1.5, "factor over the median length"},
+    [T_STEPS] = {"steps", 4, "minimum number of steps, not counting the first"},
     {0},
 };
 
@@ -52,17 +52,17 @@ static const char *advice(kino__role cause)
 {
     switch (cause) {
     case KINO__ROLE_LOADER:
-        return "look at the input: storage that answers late, shuffling or a new epoch; with "
-               "worker processes, raise prefetch_factor so that single late batches do not matter";
+        return "look at the input: slow storage, shuffling, or a new epoch; with worker processes, "
+               "raise prefetch_factor so that single late batches do not matter";
     case KINO__ROLE_COMMUNICATION:
-        return "look at what the other ranks did in this step: one of them was late, or the "
-               "network was";
+        return "look at what the other ranks did in this step: one of them, or the network, was "
+               "slow";
     case KINO__ROLE_KERNEL:
-        return "compare its kernels with those of another step: other sizes (recompilation, "
-               "autotuning), lower clocks";
+        return "compare its kernels with those of another step: different sizes (recompilation, "
+               "autotuning) or lower clocks";
     default:
         return "look at what the host did in this step: logging, checkpoints, evaluation, garbage "
-               "collection, a changed shape that is compiled again";
+               "collection, or recompilation for a new shape";
     }
 }
 
@@ -112,9 +112,9 @@ static void look(const kino__rule_look *l)
                       count, p->steps.count, (int)kino__cut(worst->name, 40), worst->name.data,
                       kino__say_time(kino__step_length(worst)), kino__say_time(median),
                       kino__say_time(more), kino__role_name(cause));
-    kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "averages hide it: the other steps are fine, so the cause is something that "
-                      "happens now and then");
+    kino__finding_say(
+        l->out, f, KINO__SAY_WHY,
+        "averages hide this: the other steps are fine, so the cause occurs only occasionally");
     kino__finding_say(l->out, f, KINO__SAY_DO, "%s", advice(cause));
     claim(l, f, median, cause);
     for (size_t i = 0; i < top.count; i++) {
@@ -127,7 +127,7 @@ static void look(const kino__rule_look *l)
 const kino__rule_def kino__rule_slow_steps = {
     .name = "slow-steps",
     .help = "single steps are much longer than the median",
-    .gain = "what these steps take beyond the median",
+    .gain = "the time of these steps beyond the median",
     .thresholds = thresholds,
     .look = look,
 };

@@ -9,8 +9,8 @@
 enum { T_SHARE, T_CALL };
 
 static const kino__threshold thresholds[] = {
-    [T_SHARE] = {"share", 0.3, "part of the step time in long calls with the device idle"},
-    [T_CALL] = {"call_ms", 100, "what a long call is, in ms"},
+    [T_SHARE] = {"share", 0.3, "share of the step time in long calls while the device is idle"},
+    [T_CALL] = {"call_ms", 100, "minimum length of a long call, in ms"},
     {0},
 };
 
@@ -47,17 +47,17 @@ static void find_calls(const kino__rule_look *l, calls *c)
 static void speak(const kino__rule_look *l, const calls *c, int64_t idle)
 {
     kino__finding *f = kino__finding_add(l->out, KINO__SEVERITY_LOW, KINO_NO_INT);
-    kino__finding_say(l->out, f, KINO__SAY_TITLE, "the recording is mostly start-up of the device");
-    kino__finding_say(l->out, f, KINO__SAY_SEEN,
-                      "%s of the recorded time is in calls of %s and longer%s; the longest is %s "
-                      "with %s",
-                      kino__say_share(idle, l->facts->step_time),
-                      kino__say_time((int64_t)(1e6 * l->thresholds[T_CALL])),
-                      l->scan->has_device ? " with the device idle" : "",
-                      kino__say_name(l->trace, c->row), kino__say_time(c->longest));
+    kino__finding_say(l->out, f, KINO__SAY_TITLE, "the recording is mostly device start-up");
+    kino__finding_say(
+        l->out, f, KINO__SAY_SEEN,
+        "%s of the recorded time is spent in calls of %s or longer%s; the longest is %s with %s",
+        kino__say_share(idle, l->facts->step_time),
+        kino__say_time((int64_t)(1e6 * l->thresholds[T_CALL])),
+        l->scan->has_device ? " while the device is idle" : "", kino__say_name(l->trace, c->row),
+        kino__say_time(c->longest));
     kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "creating contexts and loading kernels happens once in the life of a "
-                      "process; percentages of the recorded time say little about the rest");
+                      "contexts are created and kernels loaded once per process; percentages of "
+                      "the recorded time say little about the rest");
     kino__finding_say(l->out, f, KINO__SAY_DO, "%s", kino__advise_later(l->program));
     for (size_t i = 0; i < c->list.count; i++)
         kino__finding_claim_cover(l->out, f, &l->scan->idle, c->list.items[i].start,
@@ -81,7 +81,7 @@ static void look(const kino__rule_look *l)
 
 const kino__rule_def kino__rule_start_up = {
     .name = "start-up",
-    .help = "most of the recording is first calls into the device's runtime",
+    .help = "most of the recording is first-time calls of the device runtime",
     .thresholds = thresholds,
     .look = look,
 };

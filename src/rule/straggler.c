@@ -12,7 +12,8 @@
 enum { T_SHARE };
 
 static const kino__threshold thresholds[] = {
-    [T_SHARE] = {"share", 0.05, "of the step: how much more own time than the median of its peers"},
+    [T_SHARE] = {"share", 0.05,
+                 "share of the step by which its local time exceeds the median of its peers"},
     {0},
 };
 
@@ -101,8 +102,8 @@ static const char *advice(kino__role cause)
                "processes), and its share of the work (uneven batches or sequence lengths)";
     case KINO__ROLE_MEMCPY:
     case KINO__ROLE_MEMSET:
-        return "compare how its data gets to the device: pinned memory, the PCIe link, the NUMA "
-               "node it runs on";
+        return "compare how its data is copied to the device: pinned memory, the PCIe link, the "
+               "NUMA node it runs on";
     default:
         return "compare its host with the others (other processes, CPU affinity, NUMA placement, "
                "clocks), and what only this rank does (logging, checkpoints)";
@@ -122,8 +123,8 @@ static void speak(const kino__rule_compare *c, const slow_ranks *s, kino_str see
     bool is_one = s->found.count == 1;
     char label[48] = "";
     if (!is_one)
-        (void)snprintf(label, sizeof label, "of rank %lld, the slowest of them, ",
-                       (long long)label_of(s->slowest));
+        (void)snprintf(label, sizeof label,
+                       "rank %lld is the slowest of them: ", (long long)label_of(s->slowest));
     kino__finding_say(c->out, f, KINO__SAY_TITLE, "%s %s the slowest", s->found.who,
                       is_one ? "is" : "are");
     kino__finding_say(c->out, f, KINO__SAY_SEEN, "%s%.*s", label, (int)seen.size, seen.data);
@@ -153,9 +154,9 @@ static void compare(const kino__rule_compare *c)
 
 const kino__rule_def kino__rule_straggler = {
     .name = "straggler",
-    .help = "ranks whose own part of the step is longer than the others'",
-    .gain = "the slowest rank's own time less the slowest other rank's, at most what the others "
-            "wait",
+    .help = "ranks whose local time is longer than that of their peers",
+    .gain = "the local time of the slowest rank less that of the slowest other rank, at most what "
+            "the others wait",
     .thresholds = thresholds,
     .compare = compare,
 };

@@ -67,7 +67,7 @@ static kino_status fail_name(const kino__rule_def *rule, const item *it, kino_er
     kino_str list = kino__buffer_str(&names);
     kino_status st =
         list.size ? kino__fail(err, KINO_ARGUMENT,
-                               "rule '%s' has no threshold '%.*s'; it has, with the defaults: %.*s",
+                               "rule '%s' has no threshold '%.*s' (known, with defaults: %.*s)",
                                rule->name, KINO__STR_ARG(it->name), KINO__STR_ARG(list))
                   : kino__fail(err, KINO_ARGUMENT, "rule '%s' has no thresholds", rule->name);
     kino__buffer_deinit(&names);
@@ -82,19 +82,19 @@ kino_status kino__thresholds_check(kino_str set, kino_error *err)
         const kino__rule_def *rule = find_rule(it.rule);
         if (it.value.size == 0 || it.name.size == 0)
             return kino__fail(err, KINO_ARGUMENT,
-                              "'%.*s' sets no threshold: expected rule.name=number, such as "
-                              "data-loading.share=0.1",
+                              "invalid threshold '%.*s' (expected: rule.name=number, such as "
+                              "data-loading.share=0.1)",
                               KINO__STR_ARG(it.all));
         if (!rule)
             return kino__fail(
                 err, KINO_ARGUMENT,
-                "no rule '%.*s'; rules are listed in the documentation of the analysis "
-                "and in the column 'rule' of its answers",
+                "unknown rule '%.*s' (see 'kino analyze recommendations --help' for the rules)",
                 KINO__STR_ARG(it.rule));
         if (!has_threshold(rule, it.name))
             return fail_name(rule, &it, err);
         if (!to_number(it.value, &number))
-            return kino__fail(err, KINO_ARGUMENT, "'%.*s': '%.*s' is no number",
+            return kino__fail(err, KINO_ARGUMENT,
+                              "invalid threshold '%.*s': '%.*s' is not a number",
                               KINO__STR_ARG(it.all), KINO__STR_ARG(it.value));
     }
     return KINO_OK;

@@ -8,8 +8,8 @@
 enum { T_FACTOR, T_STEPS };
 
 static const kino__threshold thresholds[] = {
-    [T_FACTOR] = {"factor", 1.5, "times the median length of the other steps"},
-    [T_STEPS] = {"steps", 2, "least number of other steps"},
+    [T_FACTOR] = {"factor", 1.5, "factor over the median length of the other steps"},
+    [T_STEPS] = {"steps", 2, "minimum number of other steps"},
     {0},
 };
 
@@ -29,10 +29,11 @@ static void look(const kino__rule_look *l)
                       "step %.*s takes %s, the median of the other %zu is %s",
                       (int)kino__cut(first->name, 40), first->name.data, kino__say_time(length),
                       p->steps.count - 1, kino__say_time(median));
-    kino__finding_say(l->out, f, KINO__SAY_WHY,
-                      "it counts in all averages, which are worse than the run is");
+    kino__finding_say(
+        l->out, f, KINO__SAY_WHY,
+        "it is included in all averages, which makes them worse than the run really is");
     kino__finding_say(l->out, f, KINO__SAY_DO,
-                      "%s, or leave the step out with --steps where an analysis has it",
+                      "%s, or exclude the step with --steps in analyses that support it",
                       kino__advise_later(l->program));
     if (first->row != KINO_NO_ROW)
         kino__finding_cite(f, kino__trace_event_id(l->trace, first->row));

@@ -10,7 +10,7 @@
 enum { T_SHARE };
 
 static const kino__threshold thresholds[] = {
-    [T_SHARE] = {"share", 0.002, "part of the step time in zeroing, on the host or on the device"},
+    [T_SHARE] = {"share", 0.002, "share of the step time in zeroing, on the host or on the device"},
     {0},
 };
 
@@ -55,7 +55,7 @@ static void look(const kino__rule_look *l)
         kino__finding_add(l->out, kino__severity_of(gain, l->facts->step_time), gain);
     char line[160];
     kino__scan_line(l->scan, &items->items[first], line, sizeof line);
-    kino__finding_say(l->out, f, KINO__SAY_TITLE, "gradients are zeroed instead of dropped");
+    kino__finding_say(l->out, f, KINO__SAY_TITLE, "gradients are set to zero instead of None");
     kino__finding_say(l->out, f, KINO__SAY_SEEN,
                       "zero_grad writes zeros %.1f times per step: %s on the host%s%s%s%s%s",
                       (double)sum.count / (double)l->facts->step_count,
@@ -63,9 +63,8 @@ static void look(const kino__rule_look *l)
                       l->scan->has_device ? ", " : "",
                       l->scan->has_device ? kino__say_time(device / l->facts->step_count) : "",
                       l->scan->has_device ? " on the device" : "", *line ? ", at " : "", line);
-    kino__finding_say(
-        l->out, f, KINO__SAY_WHY,
-        "the next backward pass has to add to the zeros; without them it just writes");
+    kino__finding_say(l->out, f, KINO__SAY_WHY,
+                      "the next backward pass has to add to the zeros instead of just writing");
     kino__finding_say(l->out, f, KINO__SAY_DO,
                       "call optimizer.zero_grad(set_to_none=True), the default since PyTorch 2.0: "
                       "remove set_to_none=False, or the loop over p.grad.zero_()");
@@ -77,8 +76,8 @@ static void look(const kino__rule_look *l)
 const kino__rule_def kino__rule_zeroed_gradients = {
     .name = "zeroed-gradients",
     .help = "zero_grad writes zeros instead of setting gradients to None",
-    .gain = "idle time of the device within the zeroing, and its device time times the busy part "
-            "of the device",
+    .gain = "idle time of the device during zeroing, plus its device time times the busy share of "
+            "the device",
     .thresholds = thresholds,
     .look = look,
 };

@@ -149,7 +149,8 @@ kino_status kino__trace_require(const kino__trace *trace, unsigned columns, kino
     if (kino__trace_need(trace, columns, pool))
         return KINO_OK;
     if (trace->has_dropped)
-        return kino__fail(err, KINO_ARGUMENT, "the run was used up by a report");
+        return kino__fail(err, KINO_ARGUMENT,
+                          "the run is no longer usable: a report released its traces");
     kino__trace *self = (kino__trace *)(uintptr_t)trace; /* for the lock */
     pthread_mutex_lock(&self->source_lock);
     kino_error why = trace->source->why;

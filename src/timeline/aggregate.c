@@ -126,27 +126,27 @@ static bool begin_trace(sums *s, const kino__trace *trace)
 /* -- tracks and counters -- */
 
 static const kino_column track_columns[] = {
-    {"track", KINO_TYPE_INT, NULL, "number of the track"},
-    {"trace", KINO_TYPE_INT, NULL, "number of the trace in the run"},
-    {"rank", KINO_TYPE_INT, NULL, "of the trace, where it is known"},
+    {"track", KINO_TYPE_INT, NULL, "index of the track"},
+    {"trace", KINO_TYPE_INT, NULL, "index of the trace in the run"},
+    {"rank", KINO_TYPE_INT, NULL, "rank of the trace, if known"},
     {"group", KINO_TYPE_STRING, NULL, "process or device"},
     {"name", KINO_TYPE_STRING, NULL, NULL},
-    {"count", KINO_TYPE_INT, "count", "events that touch the area"},
+    {"count", KINO_TYPE_INT, "count", "events that overlap the area"},
     {"busy", KINO_TYPE_DURATION, NULL,
-     "time of the area in which any of its events runs; annotations do not count"},
-    {"utilisation", KINO_TYPE_PERCENT, NULL, "busy time as part of the area"},
+     "time in the area with at least one event running; annotations do not count"},
+    {"utilisation", KINO_TYPE_PERCENT, NULL, "busy time as a share of the area"},
 };
 
 static const kino_column counter_columns[] = {
-    {"track", KINO_TYPE_INT, NULL, "number of the track"},
-    {"trace", KINO_TYPE_INT, NULL, "number of the trace in the run"},
-    {"rank", KINO_TYPE_INT, NULL, "of the trace, where it is known"},
+    {"track", KINO_TYPE_INT, NULL, "index of the track"},
+    {"trace", KINO_TYPE_INT, NULL, "index of the trace in the run"},
+    {"rank", KINO_TYPE_INT, NULL, "rank of the trace, if known"},
     {"name", KINO_TYPE_STRING, NULL, NULL},
     {"unit", KINO_TYPE_STRING, NULL, NULL},
     {"count", KINO_TYPE_INT, "count", "values set in the area"},
-    {"min", KINO_TYPE_FLOAT, NULL, "least value held in the area"},
-    {"max", KINO_TYPE_FLOAT, NULL, "greatest value held in the area"},
-    {"average", KINO_TYPE_FLOAT, NULL, "by time, from the first value known"},
+    {"min", KINO_TYPE_FLOAT, NULL, "minimum value in the area"},
+    {"max", KINO_TYPE_FLOAT, NULL, "maximum value in the area"},
+    {"average", KINO_TYPE_FLOAT, NULL, "time-weighted mean, from the first known value"},
     {"last", KINO_TYPE_FLOAT, NULL, "value at the end of the area"},
 };
 
@@ -216,22 +216,22 @@ static void add_counter(const sums *s, kino__table *table, uint32_t number)
 
 static const kino_column slice_columns[] = {
     {"name", KINO_TYPE_STRING, NULL, NULL},
-    {"category", KINO_TYPE_STRING, NULL, "as the trace has it"},
-    {"count", KINO_TYPE_INT, "count", "events that touch the area"},
+    {"category", KINO_TYPE_STRING, NULL, "as in the trace"},
+    {"count", KINO_TYPE_INT, "count", "events that overlap the area"},
     {"total", KINO_TYPE_DURATION, NULL, "their time inside the area"},
-    {"self", KINO_TYPE_DURATION, NULL, "of it, what no event inside them covers"},
+    {"self", KINO_TYPE_DURATION, NULL, "part of it not covered by events inside them"},
     {"average", KINO_TYPE_DURATION, NULL, "total / count"},
-    {"min", KINO_TYPE_DURATION, NULL, "least time of one inside the area"},
-    {"max", KINO_TYPE_DURATION, NULL, "greatest time of one inside the area"},
-    {"share", KINO_TYPE_PERCENT, NULL, "self time as part of the self time of all"},
+    {"min", KINO_TYPE_DURATION, NULL, "minimum time of one event inside the area"},
+    {"max", KINO_TYPE_DURATION, NULL, "maximum time of one event inside the area"},
+    {"share", KINO_TYPE_PERCENT, NULL, "share of the total self time"},
 };
 
 static const kino_column category_columns[] = {
-    {"category", KINO_TYPE_STRING, NULL, "as the traces have it"},
-    {"count", KINO_TYPE_INT, "count", "events that touch the area"},
+    {"category", KINO_TYPE_STRING, NULL, "as in the traces"},
+    {"count", KINO_TYPE_INT, "count", "events that overlap the area"},
     {"total", KINO_TYPE_DURATION, NULL, "their time inside the area"},
-    {"self", KINO_TYPE_DURATION, NULL, "of it, what no event inside them covers"},
-    {"share", KINO_TYPE_PERCENT, NULL, "self time as part of the self time of all"},
+    {"self", KINO_TYPE_DURATION, NULL, "part of it not covered by events inside them"},
+    {"share", KINO_TYPE_PERCENT, NULL, "share of the total self time"},
 };
 
 /* Most time first, then most events, then by text. */

@@ -44,19 +44,19 @@ static void add_source(kino__table *table, const kino__tl_subject *s, uint32_t r
 
 static const kino_column event_columns[] = {
     {"id", KINO_TYPE_INT, NULL, NULL},
-    {"trace", KINO_TYPE_INT, NULL, "number of the trace in the run"},
-    {"rank", KINO_TYPE_INT, NULL, "of the trace, where it is known"},
-    {"track", KINO_TYPE_INT, NULL, "where it is drawn; none: it is not"},
-    {"row", KINO_TYPE_INT, NULL, "line inside the track"},
+    {"trace", KINO_TYPE_INT, NULL, "index of the trace in the run"},
+    {"rank", KINO_TYPE_INT, NULL, "rank of the trace, if known"},
+    {"track", KINO_TYPE_INT, NULL, "track it is drawn on; none: not drawn"},
+    {"row", KINO_TYPE_INT, NULL, "row within the track"},
     {"name", KINO_TYPE_STRING, NULL, NULL},
-    {"category", KINO_TYPE_STRING, NULL, "as the trace has it"},
-    {"kind", KINO_TYPE_STRING, NULL, "what it is, the same for every profiler"},
-    {"phase", KINO_TYPE_STRING, NULL, "X a span, i an instant, B a span that has not ended, ..."},
+    {"category", KINO_TYPE_STRING, NULL, "as in the trace"},
+    {"kind", KINO_TYPE_STRING, NULL, "what it is, independent of the profiler"},
+    {"phase", KINO_TYPE_STRING, NULL, "X: span, i: instant, B: span without an end, ..."},
     {"start", KINO_TYPE_TIME, NULL, NULL},
     {"dur", KINO_TYPE_DURATION, NULL, "none: unknown"},
-    {"self", KINO_TYPE_DURATION, NULL, "what no event inside it covers"},
-    {"pid", KINO_TYPE_ANY, NULL, "process, as the trace has it"},
-    {"tid", KINO_TYPE_ANY, NULL, "thread, as the trace has it"},
+    {"self", KINO_TYPE_DURATION, NULL, "duration not covered by events inside it"},
+    {"pid", KINO_TYPE_ANY, NULL, "process, as in the trace"},
+    {"tid", KINO_TYPE_ANY, NULL, "thread, as in the trace"},
     {"step", KINO_TYPE_INT, NULL, "number of the profiler step it belongs to"},
     {"device", KINO_TYPE_INT, NULL, NULL},
     {"stream", KINO_TYPE_INT, NULL, NULL},
@@ -145,7 +145,7 @@ static bool add_event(kino_result *result, const kino__tl_subject *s)
 
 static const kino_column arg_columns[] = {
     {"key", KINO_TYPE_STRING, NULL, NULL},
-    {"value", KINO_TYPE_STRING, NULL, "text of strings, JSON of everything else"},
+    {"value", KINO_TYPE_STRING, NULL, "plain text for strings, JSON for everything else"},
     {"type", KINO_TYPE_STRING, NULL, "string, number, bool, null, array, object or broken"},
 };
 
@@ -206,7 +206,7 @@ static const kino_column stack_columns[] = {
     {"level", KINO_TYPE_INT, NULL, "0: the outermost"},
     {"id", KINO_TYPE_INT, NULL, "of the event"},
     {"name", KINO_TYPE_STRING, NULL, NULL},
-    {"category", KINO_TYPE_STRING, NULL, "as the trace has it"},
+    {"category", KINO_TYPE_STRING, NULL, "as in the trace"},
     {"start", KINO_TYPE_TIME, NULL, NULL},
     {"dur", KINO_TYPE_DURATION, NULL, NULL},
     {"source", KINO_TYPE_STRING, NULL, "file of a Python frame"},
@@ -217,7 +217,7 @@ static bool add_stack(kino_result *result, const kino__tl_subject *s)
 {
     kino__table *table =
         kino__result_add_table(result, "stack", stack_columns, COUNT(stack_columns));
-    kino__table_describe(table, 0, "Stack", "none: nothing is around it");
+    kino__table_describe(table, 0, "Stack", "none: nothing encloses it");
     kino__tl_rows rows = {0};
     bool ok = !s->track || kino__tl_stack(s->track, s->row, &rows);
     for (size_t i = 0; ok && i < rows.count; i++) {

@@ -16,9 +16,9 @@ static const kino_column columns[] = {
      "launched by, launches, op, module, python, forward, backward, flow to, flow from or parent"},
     {"id", KINO_TYPE_INT, NULL, "of the other event"},
     {"name", KINO_TYPE_STRING, NULL, NULL},
-    {"category", KINO_TYPE_STRING, NULL, "as the trace has it"},
-    {"track", KINO_TYPE_INT, NULL, "where it is drawn; none: it is not"},
-    {"row", KINO_TYPE_INT, NULL, "line inside the track"},
+    {"category", KINO_TYPE_STRING, NULL, "as in the trace"},
+    {"track", KINO_TYPE_INT, NULL, "track it is drawn on; none: not drawn"},
+    {"row", KINO_TYPE_INT, NULL, "row within the track"},
     {"start", KINO_TYPE_TIME, NULL, NULL},
     {"dur", KINO_TYPE_DURATION, NULL, NULL},
 };

@@ -12,11 +12,11 @@
 enum { MOST_GAPS = 10000 }; /* of a trace: more lines than a screen has */
 
 static const kino_column columns[] = {
-    {"trace", KINO_TYPE_INT, NULL, "number of the trace in the run"},
-    {"from", KINO_TYPE_TIME, NULL, "when what is missing may begin"},
-    {"to", KINO_TYPE_TIME, NULL, "when it may end; none: open"},
+    {"trace", KINO_TYPE_INT, NULL, "index of the trace in the run"},
+    {"from", KINO_TYPE_TIME, NULL, "earliest start of the missing part"},
+    {"to", KINO_TYPE_TIME, NULL, "latest end of it; none: open"},
     {"reason", KINO_TYPE_STRING, NULL, NULL},
-    {"count", KINO_TYPE_INT, "count", "events missing, where it is known"},
+    {"count", KINO_TYPE_INT, "count", "number of missing events, if known"},
 };
 
 static void add_row(kino__table *table, const kino__trace *trace, int64_t from, int64_t to,

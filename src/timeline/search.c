@@ -219,19 +219,19 @@ static bool hunt_all(hunt *h)
 
 static const kino_column found_columns[] = {
     {"id", KINO_TYPE_INT, NULL, "of the event"},
-    {"trace", KINO_TYPE_INT, NULL, "number of the trace in the run"},
-    {"rank", KINO_TYPE_INT, NULL, "of the trace, where it is known"},
-    {"track", KINO_TYPE_INT, NULL, "where it is drawn"},
-    {"row", KINO_TYPE_INT, NULL, "line inside the track"},
+    {"trace", KINO_TYPE_INT, NULL, "index of the trace in the run"},
+    {"rank", KINO_TYPE_INT, NULL, "rank of the trace, if known"},
+    {"track", KINO_TYPE_INT, NULL, "track it is drawn on"},
+    {"row", KINO_TYPE_INT, NULL, "row within the track"},
     {"name", KINO_TYPE_STRING, NULL, NULL},
-    {"category", KINO_TYPE_STRING, NULL, "as the trace has it"},
+    {"category", KINO_TYPE_STRING, NULL, "as in the trace"},
     {"start", KINO_TYPE_TIME, NULL, NULL},
     {"dur", KINO_TYPE_DURATION, NULL, NULL},
 };
 
 static const kino_column count_columns[] = {
-    {"count", KINO_TYPE_INT, "count", "events that match"},
-    {"shown", KINO_TYPE_INT, "count", "of them in the table found"},
+    {"count", KINO_TYPE_INT, "count", "number of matching events"},
+    {"shown", KINO_TYPE_INT, "count", "number of them in the table found"},
 };
 
 static int compare_hits(const void *left, const void *right)

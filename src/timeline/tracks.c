@@ -7,19 +7,18 @@
 /* -- tracks -- */
 
 static const kino_column track_columns[] = {
-    {"track", KINO_TYPE_INT, NULL, "number of the track; the order to be shown"},
-    {"trace", KINO_TYPE_INT, NULL, "number of the trace in the run"},
-    {"rank", KINO_TYPE_INT, NULL, "of the trace, where it is known"},
+    {"track", KINO_TYPE_INT, NULL, "index of the track, in display order"},
+    {"trace", KINO_TYPE_INT, NULL, "index of the trace in the run"},
+    {"rank", KINO_TYPE_INT, NULL, "rank of the trace, if known"},
     {"kind", KINO_TYPE_STRING, NULL, "thread, stream, counter or other"},
     {"group", KINO_TYPE_STRING, NULL, "process or device"},
     {"name", KINO_TYPE_STRING, NULL, NULL},
-    {"rows", KINO_TYPE_INT, "count",
-     "lines it is drawn on: nesting, and lanes where spans overlap"},
-    {"events", KINO_TYPE_INT, "count", "spans and instants; of a counter: values"},
+    {"rows", KINO_TYPE_INT, "count", "number of rows: nesting levels, and lanes if spans overlap"},
+    {"events", KINO_TYPE_INT, "count", "number of spans and instants, or values of a counter"},
     {"first", KINO_TYPE_TIME, NULL, "start of the first event"},
     {"last", KINO_TYPE_TIME, NULL, "end of the last event"},
-    {"pid", KINO_TYPE_ANY, NULL, "process, as the trace has it"},
-    {"tid", KINO_TYPE_ANY, NULL, "thread, as the trace has it"},
+    {"pid", KINO_TYPE_ANY, NULL, "process, as in the trace"},
+    {"tid", KINO_TYPE_ANY, NULL, "thread, as in the trace"},
     {"device", KINO_TYPE_INT, NULL, NULL},
     {"stream", KINO_TYPE_INT, NULL, NULL},
     {"unit", KINO_TYPE_STRING, NULL, "unit of a counter's values, if its name contains it"},
@@ -82,8 +81,8 @@ static void add_track(kino__table *table, size_t number, const kino__tl_track *t
 /* -- steps -- */
 
 static const kino_column step_columns[] = {
-    {"trace", KINO_TYPE_INT, NULL, "number of the trace in the run"},
-    {"rank", KINO_TYPE_INT, NULL, "of the trace, where it is known"},
+    {"trace", KINO_TYPE_INT, NULL, "index of the trace in the run"},
+    {"rank", KINO_TYPE_INT, NULL, "rank of the trace, if known"},
     {"number", KINO_TYPE_INT, NULL, "N of ProfilerStep#N"},
     {"start", KINO_TYPE_TIME, NULL, NULL},
     {"dur", KINO_TYPE_DURATION, NULL, NULL},

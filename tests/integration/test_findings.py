@@ -110,7 +110,7 @@ def check_run(report, path, what):
     text = " ".join(s["text"] for s in answer["report"]["summary"])
     first = findings[0] if findings and findings[0]["severity"] != "info" else None
     if first:
-        report.check(f"{what}: the headline has the first finding", "First to look at: " in text and first["title"] in text, text)
+        report.check(f"{what}: the headline has the first finding", "Start with: " in text and first["title"] in text, text)
     slow = [f for f in findings if f["rule"] == "straggler"]
     named = re.findall(r"\b[Rr]anks? [\d, and]+ (?:is|are) the slowest: ", text)
     report.equal(f"{what}: the headline accuses whom the rule accuses", len(named), len(slow))

@@ -36,7 +36,7 @@ RULES = {
 ACCUSED = re.compile(r"\b[Rr]anks? (\d+(?:(?:, | and )\d+)*) (?:is|are) the slowest")
 # Other ways to point at a rank: none of them may appear where nobody is slow.
 POINTED = re.compile(r"computes? longest|is slower than the others|keeps? the others waiting|straggl", re.I)
-HARMLESS = re.compile(r"no rank keeps the others waiting|no straggler", re.I)
+HARMLESS = re.compile(r"no rank delays the others|no straggler", re.I)
 GAIN_SHARE, GAIN_POINTS = 0.35, 3.0
 # Host and device do not begin and end a step at the same moment; both are noisy.
 STEP_SHARE = 0.06

@@ -61,7 +61,7 @@ def check_report(report, folder):
     text = " ".join(common.run("report", folder, "--quiet").stdout.decode().split())
     apart = text[text.find("not counted as"):][:200]
     report.check("others are listed apart", "2 processes are not counted as ranks" in text and "launcher" in apart and "helper" in apart, text[:600])
-    report.check("and no part of the average", f"average of {2 * (STEPS - 1)} steps on 2 ranks" in text, text[:1500])
+    report.check("and no part of the average", f"mean of {2 * (STEPS - 1)} steps on 2 ranks" in text, text[:1500])
     stragglers = json.loads(common.run("analyze", "stragglers", folder, "--format", "json", "--quiet").stdout)
     report.equal("stragglers has the ranks alone", [(row["rank"], row["steps"], row["is_straggler"]) for row in rows_of(stragglers, "ranks")],
                  [(0, STEPS - 1, False), (1, STEPS - 1, True)])

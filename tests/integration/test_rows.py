@@ -154,7 +154,7 @@ def check_partners(report, folder):
             calls = [len(t.communication()) for t in made]
             what = f"{run.name} {change.__name__}"
             tables, notes = analyze(made[0].path, "distributed", made[1].path)
-            lonely = sum(int(found.group(1)) for found in (re.match(r"(\d+) of \d+ calls of collectives have no partner", note) for note in notes) if found)
+            lonely = sum(int(found.group(1)) for found in (re.match(r"(\d+) of \d+ collective calls have no match", note) for note in notes) if found)
             report.equal(f"{what}: distributed has all calls", total(tables["communication_ops"], "calls"), sum(calls))
             report.equal(f"{what}: distributed counts calls without a partner", lonely, abs(calls[0] - calls[1]))
             rows = analyze(made[0].path, "collectives", made[1].path)[0]["collectives"]

@@ -71,7 +71,7 @@ for (const run of RUNS)
       for (const share of summary[0]!.text.match(/[\d.]+ %/g)!) expect(Object.values(shown).map((row) => row[1])).toContain(share);
       const [mean, count, of] = (await query('SELECT avg(total), count(*), count(DISTINCT rank) FROM overview_step_breakdown', traces(run)))[0]!;
       expect(formatDuration(Number(mean))).toBe(tiles['Average step']);
-      expect(step_note).toMatch(new RegExp(`^average of ${count} steps${Number(of) > 1 ? ` on ${of} ranks` : ''},`));
+      expect(step_note).toMatch(new RegExp(`^mean of ${count} steps${Number(of) > 1 ? ` on ${of} ranks` : ''},`));
       expect(await page.locator('main').innerText()).toContain(step_note.split(',')[0]);
       expect(facts.steps!.split(/[,(]/)[0]!.trim()).toBe(tiles.Steps);
       expect(facts.recorded).toContain(`${tiles.Events} events`);
@@ -96,7 +96,7 @@ for (const run of RUNS)
       const said = await query('SELECT title, seen FROM recommendations', traces(run));
       expect(said).toEqual(rows.map((row) => [row.title, row.seen]));
       // the headline's first advice is the first finding
-      const first = answer.report.summary.find((s) => s.text.startsWith('First to look at'))!.text;
+      const first = answer.report.summary.find((s) => s.text.startsWith('Start with'))!.text;
       expect(first).toContain(String(rows[0]!.title));
       expect(first).toContain(gain(rows[0]!).replace('gain not known', ''));
     });

@@ -195,30 +195,31 @@ static void pack(kino__pack *pack, void *value)
 /* -- the answer -- */
 
 static const kino_column stack_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
-    {"pid", KINO_TYPE_INT, NULL, "process; null: not a number"},
-    {"tid", KINO_TYPE_INT, NULL, "thread; null: not a number"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
+    {"pid", KINO_TYPE_INT, NULL, "process ID; null: not a number"},
+    {"tid", KINO_TYPE_INT, NULL, "thread ID; null: not a number"},
     {"label", KINO_TYPE_STRING, NULL,
-     "main: the thread with the steps; bwd: the one with autograd; else its first name"},
+     "main: the thread with the steps; bwd: the thread that runs autograd; otherwise its first "
+     "name"},
     {"stack_root", KINO_TYPE_INT, NULL,
-     "stands for the thread as a parent; bwd continues the tree of main"},
-    {"events", KINO_TYPE_INT, "count", "spans of the thread"},
-    {"max_depth", KINO_TYPE_INT, NULL, "of them and the device work below them; 0 on top"},
-    {"num_kernels", KINO_TYPE_INT, "count", "device work launched by it"},
+     "represents the thread as a parent; bwd continues the tree of main"},
+    {"events", KINO_TYPE_INT, "count", "number of spans"},
+    {"max_depth", KINO_TYPE_INT, NULL,
+     "depth of the spans and the device work below them; 0 at the top"},
+    {"num_kernels", KINO_TYPE_INT, "count", "number of kernels, copies and memsets it launched"},
     {"kernel_dur_sum", KINO_TYPE_DURATION, NULL, "sum of its durations"},
     {0},
 };
 
 static const kino_column node_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
     {"event", KINO_TYPE_INT, NULL, "id of the event"},
     {"name", KINO_TYPE_STRING, NULL, NULL},
     {"parent", KINO_TYPE_INT, NULL,
-     "event that it was called from, for device work the launch; below 0: the thread, see "
-     "stack_root"},
+     "calling event, or the launch for device work; negative: the thread, see stack_root"},
     {"depth", KINO_TYPE_INT, NULL, "0 on top"},
     {"height", KINO_TYPE_INT, NULL,
-     "device work 0, a call without calls 1, else 1 more than the highest below"},
+     "0 for device work, 1 for a leaf call, otherwise 1 more than its tallest child"},
     {"num_kernels", KINO_TYPE_INT, "count", "device work at and below it"},
     {"kernel_dur_sum", KINO_TYPE_DURATION, NULL, "sum of its durations"},
     {"kernel_span", KINO_TYPE_DURATION, NULL, "from its first start to its last end"},
@@ -228,9 +229,9 @@ static const kino_column node_columns[] = {
 };
 
 static const kino_table_info tables[] = {
-    {"stacks", "one row a rank and thread", stack_columns, NULL,
+    {"stacks", "one row per rank and thread", stack_columns, NULL,
      "not available: no spans of host threads"},
-    {"nodes", "one row a span, in the order of the file", node_columns, NULL, NULL},
+    {"nodes", "one row per span, in file order", node_columns, NULL, NULL},
     {0},
 };
 
@@ -291,12 +292,12 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     else if (!has_device)
         kino__result_note(result, "kernels not available: no device work was recorded");
     else if (!has_kernels)
-        kino__result_note(result, "times of kernels not available: no launch has its work in the "
-                                  "trace");
+        kino__result_note(result,
+                          "kernel times not available: no launch could be matched to device work");
     if (p->alone)
         kino__result_note(result,
-                          "%lld spans are in no call stack: device work whose launch is not in the "
-                          "trace",
+                          "%lld spans are not in any call stack: the launch of this device work is "
+                          "not in the trace",
                           (long long)p->alone);
     kino__note_cut(result, p->is_cut);
     return KINO_OK;
@@ -305,11 +306,10 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
 const kino__analysis_def kino__analysis_call_graph = {
     .name = "call-graph",
     .help = "who called whom in each thread, with the device work below each call",
-    .description =
-        "Spans of a thread nest by time; device work is below the call that launched it.\n"
-        "The thread of the backward pass is hung below the steps of the main thread, or\n"
-        "below its annotations '## backward ##'. Each span has its depth, its height and\n"
-        "the device work below it.\n",
+    .description = "Spans of a thread nest by time; device work is placed below the call that\n"
+                   "launched it. The thread of the backward pass is attached to the steps of the\n"
+                   "main thread, or to its annotations '## backward ##'. Each span has its depth,\n"
+                   "its height and the device work below it.\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

@@ -140,8 +140,10 @@ static const char *reason_text(uint32_t reason)
 enum { P_KINDS };
 
 static const kino_param_info params[] = {
-    [P_KINDS] = {"kinds", KINO_TYPE_STRING, NULL,
-                 "only these: kinds or severities, separated by commas; any: all but notes", NULL},
+    [P_KINDS] =
+        {"kinds", KINO_TYPE_STRING, NULL,
+         "show only these kinds or severities, separated by commas; any: everything except notes",
+         NULL},
     {0},
 };
 
@@ -183,11 +185,11 @@ static kino_status check(const kino__analysis *a, kino_error *err)
         const char *comma = words.size ? memchr(words.data, ',', words.size) : NULL;
         kino_str word = {words.data, comma ? (size_t)(comma - words.data) : words.size};
         if (!is_word(word))
-            return kino__fail(err, KINO_ARGUMENT,
-                              "'%.*s' is no kind of finding: expected any, loss, damage, warning, "
-                              "note, or a kind such as truncated ('kino query' has them all in "
-                              "completeness_checks)",
-                              KINO__STR_ARG(word));
+            return kino__fail(
+                err, KINO_ARGUMENT,
+                "unknown kind '%.*s' (expected: any, loss, damage, warning, note, or a kind such "
+                "as truncated; 'kino query' lists all of them in completeness_checks)",
+                KINO__STR_ARG(word));
         if (!comma)
             return KINO_OK;
         words = (kino_str){comma + 1, words.size - word.size - 1};
@@ -199,15 +201,17 @@ static kino_status check(const kino__analysis *a, kino_error *err)
 enum { C_RANK, C_TRACE, C_SEVERITY, C_KIND, C_COUNT, C_OF, C_FIRST, C_MEANING, C_EVENTS };
 
 static const kino_column finding_columns[] = {
-    [C_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: of the run as a whole, or not known"},
-    [C_TRACE] = {"trace", KINO_TYPE_INT, NULL, "number of the trace in the run"},
-    [C_SEVERITY] = {"severity", KINO_TYPE_STRING, NULL,
-                    "loss: missing; damage: wrong; warning: does not fit; note: good to know"},
+    [C_RANK] = {"rank", KINO_TYPE_INT, NULL,
+                "null: the finding is about the whole run, or the rank is unknown"},
+    [C_TRACE] = {"trace", KINO_TYPE_INT, NULL, "index of the trace in the run"},
+    [C_SEVERITY] =
+        {"severity", KINO_TYPE_STRING, NULL,
+         "loss: missing data; damage: wrong data; warning: inconsistent data; note: good to know"},
     [C_KIND] = {"kind", KINO_TYPE_STRING, NULL, NULL},
     [C_COUNT] = {"count", KINO_TYPE_INT, "count", "how many"},
-    [C_OF] = {"of", KINO_TYPE_INT, "count", "of how many that were looked at"},
+    [C_OF] = {"of", KINO_TYPE_INT, "count", "out of how many checked"},
     [C_FIRST] = {"first", KINO_TYPE_STRING, NULL,
-                 "where: events (earliest first), bytes of the text, or ranks"},
+                 "where: events (earliest first), byte offsets, or ranks"},
     [C_MEANING] = {"meaning", KINO_TYPE_STRING, NULL, NULL},
     [C_EVENTS] = {"events", KINO_TYPE_JSON, NULL, "ids of the first events, as an array"},
     {0},
@@ -215,21 +219,21 @@ static const kino_column finding_columns[] = {
 
 static const kino_column check_columns[] = {
     {"kind", KINO_TYPE_STRING, NULL, NULL},
-    {"severity", KINO_TYPE_STRING, NULL, "of what it finds"},
+    {"severity", KINO_TYPE_STRING, NULL, "severity of its findings"},
     {"status", KINO_TYPE_STRING, NULL, "ok, found, or not available"},
-    {"count", KINO_TYPE_INT, "count", "over all traces; null: not available"},
-    {"of", KINO_TYPE_INT, "count", "how many were looked at"},
+    {"count", KINO_TYPE_INT, "count", "number of findings over all traces; null: not available"},
+    {"of", KINO_TYPE_INT, "count", "how many were checked"},
     {"checked", KINO_TYPE_INT, "count", "traces"},
-    {"unavailable", KINO_TYPE_INT, "count", "traces in which there was nothing to check"},
+    {"unavailable", KINO_TYPE_INT, "count", "number of traces in which there was nothing to check"},
     {"reason", KINO_TYPE_STRING, NULL, "why not available"},
     {"meaning", KINO_TYPE_STRING, NULL, "what it looks for"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"findings", "what is not as it should be, by severity, kind and trace", finding_columns, NULL,
-     "nothing"},
-    {"checks", "every check, also those that found nothing, and why some could not be made",
+    {"findings", "what is missing, wrong or inconsistent, by severity, kind and trace",
+     finding_columns, NULL, "nothing"},
+    {"checks", "every check, including those that found nothing, and why some could not be made",
      check_columns, NULL, NULL},
     {"recorder_losses", "what kino's recorder could not keep, by reason and thread",
      kino__loss_columns, NULL, "nothing"},
@@ -575,13 +579,13 @@ const kino__analysis_def kino__analysis_completeness = {
     .name = "completeness",
     .help = "is the trace complete and valid: what was dropped, repaired, unmatched, out of order",
     .description =
-        "Looks for everything that makes the other answers less certain: damage seen\n"
-        "while reading, events that the profiler says it dropped, launches without\n"
-        "device activity and the reverse, ids and flows that lead nowhere, spans that\n"
-        "cross their neighbours or the recording window, durations that cannot be, clocks\n"
-        "that disagree, ranks that are missing or double, and metadata that is not there.\n"
+        "Finds everything that makes other results less certain: damage seen while\n"
+        "reading, events that the profiler reports as dropped, launches without device\n"
+        "activity and vice versa, dangling ids and flows, spans that cross their\n"
+        "neighbors or the recording window, impossible durations, clocks that disagree,\n"
+        "missing or duplicate ranks, and missing metadata.\n"
         "\n"
-        "A check with nothing to look at (device activity in a trace of the CPU) is not\n"
+        "A check with nothing to look at (such as device activity in a CPU trace) is not\n"
         "available; a note and the table 'checks' say why. 'kino check' shows the same\n"
         "with a verdict.\n",
     .params = params,

@@ -23,7 +23,7 @@ typedef enum kino__finding_id {
     X(SPANS, "no spans")                                                                           \
     X(HOST, "no spans on host threads")                                                            \
     X(PAIR_EVENTS, "no B or E events")                                                             \
-    X(WINDOW, "the trace does not tell its recording window")                                      \
+    X(WINDOW, "the trace does not contain its recording window")                                   \
     X(LOG, "the profiler wrote no log into the trace")                                             \
     X(COUNTS, "the profiler wrote no record counts into the trace")                                \
     X(DROPPED, "the profiler wrote no counter of dropped events into the trace")                   \

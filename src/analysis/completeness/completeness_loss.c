@@ -13,16 +13,16 @@ typedef struct reason {
 
 static const reason reasons[] = {
     {"buffer_full", "events: the buffer was full", KINO__FINDING_PROFILER_DROPPED},
-    {"too_many_threads", "events of threads that came when no more fitted in",
+    {"too_many_threads", "events of threads that started when there was no room for more",
      KINO__FINDING_PROFILER_DROPPED},
-    {"late", "ends and arguments that came when their span was gone", KINO__FINDING_PARTS_LOST},
+    {"late", "ends and arguments that arrived after their span was overwritten",
+     KINO__FINDING_PARTS_LOST},
     {"text_cut", "texts of arguments that were too long", KINO__FINDING_PARTS_LOST},
-    {"texts_full", "names that did not fit in: shown as (name lost)", KINO__FINDING_PARTS_LOST},
-    {"damaged", "records that make no sense", KINO__FINDING_BAD_RECORDS},
-    {"ended_without_stop", "the process ended while it was recorded", KINO__FINDING_NOT_STOPPED},
-    {"open_spans", "spans that had not ended: shown until the end of the recording",
-     KINO__FINDING_OPEN_SPANS},
-    {"overwritten", "records of the flight recorder that newer ones took the place of",
+    {"texts_full", "names that did not fit: shown as (name lost)", KINO__FINDING_PARTS_LOST},
+    {"damaged", "invalid records", KINO__FINDING_BAD_RECORDS},
+    {"ended_without_stop", "the process ended during the recording", KINO__FINDING_NOT_STOPPED},
+    {"open_spans", "open spans: shown until the end of the recording", KINO__FINDING_OPEN_SPANS},
+    {"overwritten", "flight recorder records that were overwritten by newer ones",
      KINO__FINDING_OVERWRITTEN},
 };
 enum { REASONS = sizeof reasons / sizeof *reasons };
@@ -83,9 +83,9 @@ enum { C_RANK, C_TRACE, C_THREAD, C_REASON, C_COUNT, C_MEANING };
 
 const kino_column kino__loss_columns[] = {
     [C_RANK] = {"rank", KINO_TYPE_INT, NULL, NULL},
-    [C_TRACE] = {"trace", KINO_TYPE_INT, NULL, "number of the trace in the run"},
-    [C_THREAD] = {"thread", KINO_TYPE_INT, NULL, "null: all threads together"},
-    [C_REASON] = {"reason", KINO_TYPE_STRING, NULL, "as in the trace's kino_loss"},
+    [C_TRACE] = {"trace", KINO_TYPE_INT, NULL, "index of the trace in the run"},
+    [C_THREAD] = {"thread", KINO_TYPE_INT, NULL, "null: all threads combined"},
+    [C_REASON] = {"reason", KINO_TYPE_STRING, NULL, "as in kino_loss of the trace"},
     [C_COUNT] = {"count", KINO_TYPE_INT, "count", "how many"},
     [C_MEANING] = {"meaning", KINO_TYPE_STRING, NULL, NULL},
     {0},

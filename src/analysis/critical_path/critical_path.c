@@ -13,14 +13,17 @@
 
 static const kino_param_info params[] = {
     [KINO__CRITICAL_ANNOTATION] = {"annotation", KINO_TYPE_STRING, DEFAULT_ANNOTATION,
-                                   "the region: events whose name contains this; \"\": all", NULL},
-    [KINO__CRITICAL_INSTANCE] = {"instance", KINO_TYPE_STRING, "0",
-                                 "which of these events, from 0; 1-3: from the second to the 4th",
-                                 NULL},
-    [KINO__CRITICAL_LOADS] = {"data_load_events", KINO_TYPE_STRING, NULL,
-                              "names of data loading contain one of these (commas between)", NULL},
+                                   "analyze events whose name contains this; \"\": all events",
+                                   NULL},
+    [KINO__CRITICAL_INSTANCE] =
+        {"instance", KINO_TYPE_STRING, "0",
+         "which of these events, counting from 0; 1-3: the second to the fourth", NULL},
+    [KINO__CRITICAL_LOADS] =
+        {"data_load_events", KINO_TYPE_STRING, NULL,
+         "treat events whose name contains one of these as data loading, separated by commas",
+         NULL},
     [KINO__CRITICAL_ZERO_EDGES] = {"zero_weight_edges", KINO_TYPE_BOOL, "no",
-                                   "an edge from every launch to its work", NULL},
+                                   "add an edge from every launch to its work", NULL},
     [KINO__CRITICAL_GRAPH] = {"graph", KINO_TYPE_BOOL, "no", "also list all nodes and edges", NULL},
     [KINO__CRITICAL_LAST_STEP] = KINO__PARAM_LAST_STEP,
     {0},
@@ -45,7 +48,8 @@ static kino_status check(const kino__analysis *a, kino_error *err)
     if (read_instances(text, &first, &last))
         return KINO_OK;
     return kino__fail(err, KINO_ARGUMENT,
-                      "instance: '%.*s' is no number from 0, and no range as 1-3",
+                      "invalid value '%.*s' for parameter 'instance' (expected: a number from 0, "
+                      "or a range such as 1-3)",
                       KINO__STR_ARG(text));
 }
 
@@ -516,16 +520,16 @@ static void pack(kino__pack *pack, void *value)
 
 const kino__analysis_def kino__analysis_critical_path = {
     .name = "critical-path",
-    .help = "which events decided how long a step took",
+    .help = "which events determined how long a step took",
     .description =
-        "The longest path through a graph of what waited for what: host events by their\n"
-        "call stacks, device work by launches, streams and synchronisation. Time between\n"
-        "operators at the top of a thread is nobody's and counts nothing. Time on the\n"
-        "path is charged to an event and to what it was bound by: the host (cpu_bound,\n"
-        "data_loading, or cpu_communication_bound for collectives of gloo, MPI and UCC),\n"
-        "the device (gpu_compute_bound, gpu_communication_bound), the gap between kernels\n"
-        "of a stream (gpu_kernel_kernel_overhead) or the delay from a launch to its work\n"
-        "(gpu_kernel_launch_overhead).\n",
+        "The longest path through a graph of dependencies: host events by their call\n"
+        "stacks, device work by launches, streams and synchronization. Time between\n"
+        "top-level operators of a thread is not attributed to anything and has no weight.\n"
+        "Time on the path is charged to an event and to what bounds it: the host\n"
+        "(cpu_bound, data_loading, or cpu_communication_bound for collectives of Gloo,\n"
+        "MPI and UCC), the device (gpu_compute_bound, gpu_communication_bound), the gap\n"
+        "between kernels of a stream (gpu_kernel_kernel_overhead), or the delay from a\n"
+        "launch to its work (gpu_kernel_launch_overhead).\n",
     .params = params,
     .tables = kino__critical_tables,
     .compat = kino__frame_compat,

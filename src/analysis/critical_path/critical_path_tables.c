@@ -29,7 +29,7 @@ static const char *const bound_names[KINO__BOUNDS] = {
 static const kino_column summary_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, NULL},
     {"bound_by", KINO_TYPE_STRING, NULL,
-     "what the time was spent on; empty, with compat: edges without time"},
+     "what the time was spent on; empty (with compat): edges without time"},
     {"duration", KINO_TYPE_DURATION, NULL, "time on the path"},
     {"percent", KINO_TYPE_PERCENT, NULL, "of all time on the path"},
     {0},
@@ -37,10 +37,10 @@ static const kino_column summary_columns[] = {
 
 static const kino_column path_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, NULL},
-    {"node", KINO_TYPE_INT, NULL, "number of the node, by time"},
+    {"node", KINO_TYPE_INT, NULL, "index of the node, in time order"},
     {"event", KINO_TYPE_INT, NULL, "id of its event"},
     {"name", KINO_TYPE_STRING, NULL, "of the event"},
-    {"is_start", KINO_TYPE_BOOL, NULL, "the event's start (else its end)"},
+    {"is_start", KINO_TYPE_BOOL, NULL, "start of the event (otherwise its end)"},
     {"ts", KINO_TYPE_TIME, NULL, NULL},
     {0},
 };
@@ -55,10 +55,10 @@ static const kino_column type_columns[] = {
 
 static const kino_column breakdown_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, NULL},
-    {"event_idx", KINO_TYPE_INT, NULL, "id of the event that is charged"},
+    {"event_idx", KINO_TYPE_INT, NULL, "id of the charged event"},
     {"duration", KINO_TYPE_DURATION, NULL, NULL},
     {"type", KINO_TYPE_STRING, NULL, "of the edge"},
-    {"s_name", KINO_TYPE_STRING, NULL, "of the event, without templates and arguments"},
+    {"s_name", KINO_TYPE_STRING, NULL, "name of the event, without templates and arguments"},
     {"cat", KINO_TYPE_STRING, NULL, NULL},
     {"pid", KINO_TYPE_INT, NULL, NULL},
     {"tid", KINO_TYPE_INT, NULL, NULL},
@@ -70,15 +70,15 @@ static const kino_column breakdown_columns[] = {
 static const kino_column graph_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, NULL},
     {"events", KINO_TYPE_INT, "count", "in the region"},
-    {"nodes", KINO_TYPE_INT, "count", "starts and ends of those that take part"},
+    {"nodes", KINO_TYPE_INT, "count", "starts and ends of the events in the graph"},
     {"graph_nodes", KINO_TYPE_INT, "count", "nodes with an edge"},
     {"edges", KINO_TYPE_INT, "count", NULL},
     {"path_nodes", KINO_TYPE_INT, "count", "on the critical path"},
     {"path_events", KINO_TYPE_INT, "count", "events with a node on it"},
     {"path_weight", KINO_TYPE_DURATION, NULL, "its length"},
     {"region", KINO_TYPE_DURATION, NULL,
-     "from the start of the region that was asked for to its end, or to that of the path"},
-    {"is_ok", KINO_TYPE_BOOL, NULL, "no cycle, and no stream that waits for itself"},
+     "from the start of the region to its end or the end of the path"},
+    {"is_ok", KINO_TYPE_BOOL, NULL, "the graph has no cycle, and no stream waits for itself"},
     {0},
 };
 
@@ -88,7 +88,7 @@ static const kino_column node_columns[] = {
     {"event", KINO_TYPE_INT, NULL, "id of its event"},
     {"ts", KINO_TYPE_TIME, NULL, NULL},
     {"is_start", KINO_TYPE_BOOL, NULL, NULL},
-    {"is_blocking", KINO_TYPE_BOOL, NULL, "the event is a call that waits for the device"},
+    {"is_blocking", KINO_TYPE_BOOL, NULL, "whether the event is a call that waits for the device"},
     {0},
 };
 
@@ -98,24 +98,26 @@ static const kino_column edge_columns[] = {
     {"end", KINO_TYPE_INT, NULL, "node"},
     {"type", KINO_TYPE_STRING, NULL, NULL},
     {"weight", KINO_TYPE_DURATION, NULL, NULL},
-    {"attributed_event", KINO_TYPE_INT, NULL, "id of the event that is charged"},
+    {"attributed_event", KINO_TYPE_INT, NULL, "id of the charged event"},
     {0},
 };
 
 enum { T_SUMMARY, T_PATH, T_TYPES, T_BREAKDOWN, T_GRAPH, T_NODES, T_EDGES };
 
 const kino_table_info kino__critical_tables[] = {
-    [T_SUMMARY] = {"summary", "one row a rank and cause", summary_columns, NULL,
-                   "not available: no event takes part"},
-    [T_PATH] = {"path", "one row a node of the critical path, in its order", path_columns, NULL,
+    [T_SUMMARY] = {"summary", "one row per rank and cause", summary_columns, NULL,
+                   "not available: no events in the graph"},
+    [T_PATH] = {"path", "one row per node of the critical path, in path order", path_columns, NULL,
                 NULL},
-    [T_TYPES] = {"edges_by_type", "one row a rank and type of edge", type_columns, NULL, NULL},
-    [T_BREAKDOWN] = {"breakdown", "one row an edge of the critical path, in its order",
+    [T_TYPES] = {"edges_by_type", "one row per rank and type of edge", type_columns, NULL, NULL},
+    [T_BREAKDOWN] = {"breakdown", "one row per edge of the critical path, in path order",
                      breakdown_columns, NULL, NULL},
-    [T_GRAPH] = {"graph", "one row a rank: the size of the graph and of its path", graph_columns,
-                 NULL, NULL},
-    [T_NODES] = {"nodes", "one row a node; with graph", node_columns, NULL, "only with graph"},
-    [T_EDGES] = {"edges", "one row an edge; with graph", edge_columns, NULL, "only with graph"},
+    [T_GRAPH] = {"graph", "one row per rank: the size of the graph and of its critical path",
+                 graph_columns, NULL, NULL},
+    [T_NODES] = {"nodes", "one row per node, if graph is set", node_columns, NULL,
+                 "requires graph"},
+    [T_EDGES] = {"edges", "one row per edge, if graph is set", edge_columns, NULL,
+                 "requires graph"},
     {0},
 };
 
@@ -296,14 +298,14 @@ static void add_notes(const kino__analysis *a, const kino__critical_result *p, k
 {
     kino_str annotation = kino__param_text(a, KINO__CRITICAL_ANNOTATION);
     if (p->whole)
-        kino__result_note(result, "no profiler step: the whole trace was taken (ranks: %lld)",
+        kino__result_note(result, "no profiler steps: the whole trace was analyzed (ranks: %lld)",
                           (long long)p->whole);
     if (p->missing)
         kino__result_note(result, "not available: no such instance of '%.*s' (ranks: %lld)",
                           KINO__STR_ARG(annotation), (long long)p->missing);
     for (size_t i = 0; i < p->ranks.count; i++) {
         const kino__critical_rank *r = &p->ranks.items[i];
-        char whose[32] = "a trace without rank";
+        char whose[32] = "a trace without a rank";
         if (r->rank != KINO_NO_INT)
             (void)snprintf(whose, sizeof whose, "rank %lld", (long long)r->rank);
         if (r->in_cycle)
@@ -312,12 +314,12 @@ static void add_notes(const kino__analysis *a, const kino__critical_result *p, k
         else if (!r->is_ok)
             kino__result_note(result, "%s: a stream waits for itself", whose);
         if (r->left_out)
-            kino__result_note(result, "%s: %lld edges of synchronisation are left out", whose,
+            kino__result_note(result, "%s: %lld synchronization edges are left out", whose,
                               (long long)r->left_out);
         if (r->unlaunched)
             kino__result_note(result,
-                              "%s: %lld pieces of device work and synchronisation have no launch "
-                              "in the trace and are left out",
+                              "%s: %lld device and synchronization events have no launch in the "
+                              "trace and are left out",
                               whose, (long long)r->unlaunched);
     }
     kino__note_cut(result, p->is_cut);
@@ -331,7 +333,7 @@ kino_status kino__critical_finish(const kino__analysis *a, void *partial, kino_r
     kino_str instance = kino__param_text(a, KINO__CRITICAL_INSTANCE);
     if (p->missing && p->ranks.count == 0)
         return kino__fail(err, KINO_NOT_FOUND,
-                          "no instance %.*s of an event with '%.*s' in its name",
+                          "no instance %.*s of events whose name contains '%.*s'",
                           KINO__STR_ARG(instance), KINO__STR_ARG(annotation));
     bool is_compat = kino__frame_mode_of(a) != KINO__FRAME_DEFAULT;
     for (size_t i = 0; i < p->ranks.count; i++)

@@ -267,16 +267,16 @@ static void deinit(void *value)
     }
 #define CHANGE(of)                                                                                 \
     {"delta", KINO_TYPE_DURATION, NULL, "right - left of " of},                                    \
-        {"percent", KINO_TYPE_PERCENT, NULL, "delta in percent of left; null: left is 0"},         \
-        {"left_spread", KINO_TYPE_DURATION, NULL, "largest - smallest of the side's runs"},        \
+        {"percent", KINO_TYPE_PERCENT, NULL, "change relative to left; null: left is 0"},          \
+        {"left_spread", KINO_TYPE_DURATION, NULL, "maximum - minimum over the runs of this side"}, \
     {                                                                                              \
-        "right_spread", KINO_TYPE_DURATION, NULL, "largest - smallest of the side's runs"          \
+        "right_spread", KINO_TYPE_DURATION, NULL, "maximum - minimum over the runs of this side"   \
     }
 
 static const kino_column step_columns[] = {
-    {"part", KINO_TYPE_STRING, NULL, "Step time, and what it consists of"},
-    {"left", KINO_TYPE_DURATION, NULL, "average of a step"},
-    {"right", KINO_TYPE_DURATION, NULL, "average of a step"},
+    {"part", KINO_TYPE_STRING, NULL, "Step time and its parts"},
+    {"left", KINO_TYPE_DURATION, NULL, "mean per step"},
+    {"right", KINO_TYPE_DURATION, NULL, "mean per step"},
     CHANGE("the averages"),
     {"left_share", KINO_TYPE_PERCENT, NULL, "of the step time"},
     {"right_share", KINO_TYPE_PERCENT, NULL, "of the step time"},
@@ -285,42 +285,44 @@ static const kino_column step_columns[] = {
 
 static const kino_column op_columns[] = {
     {"name", KINO_TYPE_STRING, NULL, "of the operator"},
-    {"change", KINO_TYPE_STRING, NULL, "new: only right; gone: only left; both"},
-    BOTH("time", KINO_TYPE_DURATION, NULL, "own time a step: device, or host without any"),
+    {"change", KINO_TYPE_STRING, NULL, "new: only on the right; gone: only on the left; both"},
+    BOTH("time", KINO_TYPE_DURATION, NULL,
+         "self time per step: device, or host if there is no device time"),
     CHANGE("the times"),
     BOTH("calls", KINO_TYPE_FLOAT, NULL, "calls a step"),
-    BOTH("host_duration", KINO_TYPE_DURATION, NULL, "on the host, a step"),
-    BOTH("device_duration", KINO_TYPE_DURATION, NULL, "of device work launched below, a step"),
+    BOTH("host_duration", KINO_TYPE_DURATION, NULL, "on the host, per step"),
+    BOTH("device_duration", KINO_TYPE_DURATION, NULL, "device work launched below it, per step"),
     BOTH("self_host_duration", KINO_TYPE_DURATION, NULL, "without operators and launches below"),
-    BOTH("self_device_duration", KINO_TYPE_DURATION, NULL, "of device work launched itself"),
+    BOTH("self_device_duration", KINO_TYPE_DURATION, NULL, "device work it launched directly"),
     {0},
 };
 
 static const kino_column kernel_columns[] = {
     {"name", KINO_TYPE_STRING, NULL, "of the kernel"},
-    {"change", KINO_TYPE_STRING, NULL, "new: only right; gone: only left; both"},
-    BOTH("time", KINO_TYPE_DURATION, NULL, "sum of its durations, a step"),
+    {"change", KINO_TYPE_STRING, NULL, "new: only on the right; gone: only on the left; both"},
+    BOTH("time", KINO_TYPE_DURATION, NULL, "sum of its durations, per step"),
     CHANGE("the times"),
     BOTH("calls", KINO_TYPE_FLOAT, NULL, "calls a step"),
     {0},
 };
 
 static const kino_column tree_columns[] = {
-    {"path", KINO_TYPE_STRING, NULL, "0 is the root, 0-0 its first child"},
-    BOTH("name", KINO_TYPE_STRING, NULL, "Blank: nothing; CompositeNodes: several"),
+    {"path", KINO_TYPE_STRING, NULL, "0: the root, 0-0: its first child"},
+    BOTH("name", KINO_TYPE_STRING, NULL, "Blank: no node; CompositeNodes: several nodes"),
     BOTH("duration", KINO_TYPE_DURATION, NULL, "on the host"),
     BOTH("device_duration", KINO_TYPE_DURATION, NULL, "of device work launched below"),
-    BOTH("total_duration", KINO_TYPE_DURATION, NULL, "of each node: device, or host where 0"),
+    BOTH("total_duration", KINO_TYPE_DURATION, NULL,
+         "of each node: device time, or host time if that is 0"),
     {"delta", KINO_TYPE_DURATION, NULL, "right - left of the total durations"},
-    {"percent", KINO_TYPE_PERCENT, NULL, "delta in percent of left; null: left is 0"},
+    {"percent", KINO_TYPE_PERCENT, NULL, "change relative to left; null: left is 0"},
     {0},
 };
 
 static const kino_column tree_op_columns[] = {
     {"path", KINO_TYPE_STRING, NULL, "as in diff_tree"},
     {"side", KINO_TYPE_STRING, NULL, "left or right"},
-    {"name", KINO_TYPE_STRING, NULL, "of an operator in that part of the tree"},
-    {"calls", KINO_TYPE_INT, "count", "how often it stands there"},
+    {"name", KINO_TYPE_STRING, NULL, "name of an operator in this part of the tree"},
+    {"calls", KINO_TYPE_INT, "count", "number of occurrences"},
     {"host_duration", KINO_TYPE_DURATION, NULL, "sum"},
     {"device_duration", KINO_TYPE_DURATION, NULL, "sum"},
     {"self_host_duration", KINO_TYPE_DURATION, NULL, "sum"},
@@ -331,27 +333,27 @@ static const kino_column tree_op_columns[] = {
 static const kino_column check_columns[] = {
     {"expression", KINO_TYPE_STRING, NULL, "as given"},
     {"passed", KINO_TYPE_BOOL, NULL,
-     "yes: nothing that it names grew by more than that (it may have become shorter); no: failed"},
-    {"name", KINO_TYPE_STRING, NULL, "of what grew, or of what was looked at"},
+     "yes: nothing it names grew by more than the limit; no: failed"},
+    {"name", KINO_TYPE_STRING, NULL, "name of what grew, or of what was checked"},
     {"left", KINO_TYPE_DURATION, NULL, "a step"},
     {"right", KINO_TYPE_DURATION, NULL, "a step"},
     {"delta", KINO_TYPE_DURATION, NULL, "right - left"},
-    {"percent", KINO_TYPE_PERCENT, NULL, "delta in percent of left; null: left is 0"},
+    {"percent", KINO_TYPE_PERCENT, NULL, "change relative to left; null: left is 0"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"diff_steps", "one row a part of the step", step_columns, "Steps", "no steps"},
-    {"diff_ops", "one row an operator, largest change first", op_columns, "Operators",
+    {"diff_steps", "one row per part of the step", step_columns, "Steps", "no steps"},
+    {"diff_ops", "one row per operator, largest change first", op_columns, "Operators",
      "no operators"},
-    {"diff_kernels", "one row a kernel, largest change first", kernel_columns, "Kernels",
+    {"diff_kernels", "one row per kernel, largest change first", kernel_columns, "Kernels",
      "no kernels"},
-    {"diff_tree", "one row a pair of nodes, parents before children", tree_columns, "Tree",
+    {"diff_tree", "one row per pair of nodes, parents before children", tree_columns, "Tree",
      "no operators"},
-    {"diff_tree_ops", "one row an operator below a pair of nodes", tree_op_columns,
-     "Operators of the tree", "not asked for"},
-    {"diff_checks", "one row an expression and what it named", check_columns, "Checks",
-     "not asked for"},
+    {"diff_tree_ops", "one row per operator below a pair of nodes", tree_op_columns,
+     "Operators of the tree", "not requested"},
+    {"diff_checks", "one row per expression and what it names", check_columns, "Checks",
+     "not requested"},
     {0},
 };
 

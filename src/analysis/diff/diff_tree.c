@@ -342,8 +342,7 @@ bool kino__diff_write_tree(const kino__profile *left, const kino__profile *right
     if (ok && (c.sides[0].nodes.count || c.sides[1].nodes.count))
         ok = run(&c);
     if (c.is_cut)
-        kino__result_note(result, "tree below %d levels not available: it is deeper than that",
-                          MOST_DEPTH);
+        kino__result_note(result, "tree below level %d not available: too deep", MOST_DEPTH);
     free(c.left_name);
     for (int i = 0; i < 2; i++) {
         kino__vec_deinit(&c.sides[i].nodes);

@@ -399,37 +399,40 @@ static void judge_call(member *members, size_t count, bool is_point_to_point, su
 
 #define KIND_COLUMNS                                                                               \
     {"operation", KINO_TYPE_STRING, NULL, "all-reduce, all-gather, ..."},                          \
-        {"process_group", KINO_TYPE_STRING, NULL, "name; null: not told"},                         \
+        {"process_group", KINO_TYPE_STRING, NULL, "name; null: not recorded"},                     \
     {                                                                                              \
-        "group_ranks", KINO_TYPE_STRING, NULL, "ranks of the group; null: not told"                \
+        "group_ranks", KINO_TYPE_STRING, NULL, "ranks of the group; null: not recorded"            \
     }
 #define TIME_COLUMNS                                                                               \
     {"duration", KINO_TYPE_DURATION, NULL, "sum over kernels"},                                    \
-        {"wait", KINO_TYPE_DURATION, NULL, "of it: until the last rank arrived; null: not known"}, \
+        {"wait", KINO_TYPE_DURATION, NULL,                                                         \
+         "part of it until the last rank arrived; null: unknown"},                                 \
     {                                                                                              \
-        "transfer", KINO_TYPE_DURATION, NULL, "of it: the rest; null: not known"                   \
+        "transfer", KINO_TYPE_DURATION, NULL, "the remaining part; null: unknown"                  \
     }
 #define BANDWIDTH_COLUMNS                                                                          \
-    {"algorithm_bandwidth", KINO_TYPE_FLOAT, "GB/s", "size / transfer; null: size not known"},     \
+    {"algorithm_bandwidth", KINO_TYPE_FLOAT, "GB/s", "size / transfer; null: unknown size"},       \
     {                                                                                              \
-        "bus_bandwidth", KINO_TYPE_FLOAT, "GB/s", "the same times the operation's factor"          \
+        "bus_bandwidth", KINO_TYPE_FLOAT, "GB/s",                                                  \
+            "the same, multiplied by the factor of the operation"                                  \
     }
 
 static const kino_column collective_columns[] = {
     KIND_COLUMNS,
-    {"group_size", KINO_TYPE_INT, NULL, "ranks; null: not told"},
-    {"calls", KINO_TYPE_INT, "count", "a call on several ranks counts once"},
-    {"kernels", KINO_TYPE_INT, "count", "over all ranks; spans of the host where there are none"},
-    {"matched", KINO_TYPE_INT, "count", "kernels whose call is there on several ranks"},
-    {"min_size", KINO_TYPE_BYTES, NULL, "of a message: the larger side of a rank"},
+    {"group_size", KINO_TYPE_INT, NULL, "number of ranks; null: not recorded"},
+    {"calls", KINO_TYPE_INT, "count", "a call on several ranks is counted once"},
+    {"kernels", KINO_TYPE_INT, "count", "over all ranks; host spans if there are no kernels"},
+    {"matched", KINO_TYPE_INT, "count", "kernels whose call was found on several ranks"},
+    {"min_size", KINO_TYPE_BYTES, NULL, "message size: the larger of a rank's input and output"},
     {"mean_size", KINO_TYPE_FLOAT, "bytes", NULL},
     {"max_size", KINO_TYPE_BYTES, NULL, NULL},
     TIME_COLUMNS,
     {"wait_pctg", KINO_TYPE_PERCENT, NULL, "wait / (wait + transfer)"},
     BANDWIDTH_COLUMNS,
-    {"imbalance", KINO_TYPE_FLOAT, "ns", "mean over calls: longest minus shortest kernel"},
-    {"last_rank", KINO_TYPE_INT, NULL, "that arrives last most often"},
-    {"last_count", KINO_TYPE_INT, "count", "how often it does"},
+    {"imbalance", KINO_TYPE_FLOAT, "ns",
+     "mean over calls of the longest minus the shortest kernel"},
+    {"last_rank", KINO_TYPE_INT, NULL, "rank that arrives last most often"},
+    {"last_count", KINO_TYPE_INT, "count", "how often it arrives last"},
     {0},
 };
 
@@ -443,20 +446,20 @@ static const kino_column size_columns[] = {
 };
 
 static const kino_column rank_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
     KIND_COLUMNS,
     {"kernels", KINO_TYPE_INT, "count", NULL},
     TIME_COLUMNS,
-    {"last_count", KINO_TYPE_INT, "count", "calls at which it arrived last"},
+    {"last_count", KINO_TYPE_INT, "count", "number of calls at which it arrived last"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"collectives", "one row an operation and process group, most time first", collective_columns,
+    {"collectives", "one row per operation and process group, most time first", collective_columns,
      NULL, "not available: no communication"},
-    {"sizes", "one row an operation, process group and message size", size_columns,
+    {"sizes", "one row per operation, process group and message size", size_columns,
      "By message size", NULL},
-    {"ranks", "one row a rank, operation and process group", rank_columns, "By rank", NULL},
+    {"ranks", "one row per rank, operation and process group", rank_columns, "By rank", NULL},
     {0},
 };
 
@@ -620,11 +623,13 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     if (ok && p->calls.count == 0)
         kino__result_note(result, "collectives not available: no communication in the trace");
     else if (ok && matched == 0)
-        kino__result_note(result, "wait and transfer not available: no call is there on several "
-                                  "ranks; bandwidths are of whole kernels, waiting included");
+        kino__result_note(result,
+                          "wait and transfer not available: no call was found on several ranks; "
+                          "bandwidths are computed from complete kernels, including waiting");
     if (ok && p->is_by_name)
-        kino__result_note(result, "some kernels have no metadata of their collective: operation by "
-                                  "name, sizes by the inputs of the operator where recorded");
+        kino__result_note(result,
+                          "some kernels have no collective metadata: the operation is taken from "
+                          "the name, sizes from the operator's inputs if recorded");
     ok = ok && (p->calls.count == 0 || kino__verdict_add_note(&p->verdict, result));
     free(members);
     free(groups);
@@ -637,12 +642,13 @@ const kino__analysis_def kino__analysis_collectives = {
     .help = "collectives by operation and process group: sizes, waiting, bandwidth",
     .description =
         "Kernels of communication libraries by operation and process group; for libraries\n"
-        "that move data on the host (Gloo, MPI, UCC) their spans there. The same call\n"
-        "on several ranks ends everywhere together: the shortest kernel is the transfer,\n"
-        "what another rank has more is waiting for the last one to arrive. Algorithm\n"
-        "bandwidth is the size of a message over the transfer; bus bandwidth is that\n"
-        "times 2(n-1)/n for all-reduce, (n-1)/n for all-gather, reduce-scatter,\n"
-        "all-to-all, gather and scatter, 1 for the others, as nccl-tests has it.\n",
+        "that move data on the host (Gloo, MPI, UCC), their host spans. A call on several\n"
+        "ranks ends on all of them at the same time: the shortest kernel is the transfer,\n"
+        "and whatever another rank spends beyond that is waiting for the last rank to\n"
+        "arrive. Algorithm bandwidth is the message size divided by the transfer time;\n"
+        "bus bandwidth is that times 2(n-1)/n for all-reduce, (n-1)/n for all-gather,\n"
+        "reduce-scatter, all-to-all, gather and scatter, and 1 for the others, as in\n"
+        "nccl-tests.\n",
     .tables = tables,
     .takes_steps = true,
     .partial_size = sizeof(partial),

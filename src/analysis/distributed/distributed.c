@@ -319,17 +319,17 @@ static const char *const compat_names[] = {"tensorboard", NULL};
 
 const kino__analysis_def kino__analysis_distributed = {
     .name = "distributed",
-    .help = "computation, communication and waiting of the workers of a run",
+    .help = "computation, communication and waiting time of the workers of a run",
     .description =
         "Compares the workers of a run: how much of each step is computation,\n"
-        "communication, both at once, or neither; how long the collectives took, and\n"
-        "which part of that was transfer of data and which waiting for the others; each\n"
+        "communication, both at once, or neither; how long collectives took, and how much\n"
+        "of that was data transfer and how much waiting for other workers; each\n"
         "collective with its calls, bytes and times; and the devices.\n"
         "\n"
-        "The calls of a collective on different workers are matched by name, process\n"
-        "group, step and order. The shortest of the matched times is the transfer; what a\n"
-        "worker took longer it has waited. A call that no other trace has counts wholly\n"
-        "as transfer, and a note says how many there are.\n",
+        "Calls of a collective on different workers are matched by name, process group,\n"
+        "step and order. The shortest of the matched times is the transfer; whatever a\n"
+        "worker spends beyond that is waiting. A call without a match in another trace\n"
+        "counts entirely as transfer, and a note says how many there are.\n",
     .tables = kino__dist_tables,
     .compat = compat_names,
     .partial_size = sizeof(kino__dist),

@@ -12,46 +12,47 @@
 enum { T_COMPUTATION, T_COMMUNICATION, T_OPS, T_WORKERS };
 
 static const kino_column computation_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "of the trace; null: unknown"},
+    {"rank", KINO_TYPE_INT, NULL, "rank of the trace; null: unknown"},
     {"worker", KINO_TYPE_STRING, NULL, "from the name of the file"},
-    {"step", KINO_TYPE_STRING, NULL, "its name; all: the average of the worker's steps"},
-    {"computation", KINO_TYPE_DURATION, NULL, "only computation: kernels, on a CPU operators"},
-    {"overlapping", KINO_TYPE_DURATION, NULL, "computation and communication at once"},
+    {"step", KINO_TYPE_STRING, NULL, "name of the step; all: the mean over the worker's steps"},
+    {"computation", KINO_TYPE_DURATION, NULL, "computation only: kernels, or operators on a CPU"},
+    {"overlapping", KINO_TYPE_DURATION, NULL, "computation and communication at the same time"},
     {"communication", KINO_TYPE_DURATION, NULL, "only communication"},
     {"other", KINO_TYPE_DURATION, NULL, "neither"},
     {0},
 };
 
 static const kino_column communication_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "of the trace; null: unknown"},
+    {"rank", KINO_TYPE_INT, NULL, "rank of the trace; null: unknown"},
     {"worker", KINO_TYPE_STRING, NULL, "from the name of the file"},
-    {"step", KINO_TYPE_STRING, NULL, "null: calls outside of steps; all: the average"},
-    {"data_transfer_time", KINO_TYPE_DURATION, NULL, "what the fastest partner needed"},
-    {"synchronizing_time", KINO_TYPE_DURATION, NULL, "the rest: waiting; null: one worker only"},
+    {"step", KINO_TYPE_STRING, NULL, "name of the step; null: calls outside steps; all: the mean"},
+    {"data_transfer_time", KINO_TYPE_DURATION, NULL, "time of the fastest participant"},
+    {"synchronizing_time", KINO_TYPE_DURATION, NULL, "the rest: waiting; null: only one worker"},
     {0},
 };
 
 static const kino_column op_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "of the trace; null: unknown"},
+    {"rank", KINO_TYPE_INT, NULL, "rank of the trace; null: unknown"},
     {"worker", KINO_TYPE_STRING, NULL, "from the name of the file"},
     {"name", KINO_TYPE_STRING, NULL, "of the collective"},
     {"calls", KINO_TYPE_INT, "count", "how often it was called"},
-    {"total_size", KINO_TYPE_BYTES, NULL, "of the inputs; null: the trace does not tell"},
+    {"total_size", KINO_TYPE_BYTES, NULL, "size of the inputs; null: not recorded"},
     {"avg_size", KINO_TYPE_BYTES, NULL, "total_size / calls"},
     {"total_latency", KINO_TYPE_DURATION, NULL,
-     "time covered by its kernels; by spans of the host where there are none"},
+     "time covered by its kernels, or by host spans if there are none"},
     {"avg_latency", KINO_TYPE_DURATION, NULL, "total_latency / calls"},
-    {"data_transfer_time", KINO_TYPE_DURATION, NULL, "the part that is transfer of data"},
+    {"data_transfer_time", KINO_TYPE_DURATION, NULL, "part spent transferring data"},
     {"avg_data_transfer_time", KINO_TYPE_DURATION, NULL, "data_transfer_time / calls"},
     {0},
 };
 
 static const kino_column worker_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "of the trace; null: unknown"},
+    {"rank", KINO_TYPE_INT, NULL, "rank of the trace; null: unknown"},
     {"worker", KINO_TYPE_STRING, NULL, "from the name of the file"},
-    {"node", KINO_TYPE_STRING, NULL, "of a worker called node_7: node"},
-    {"process", KINO_TYPE_STRING, NULL, "of a worker called node_7: 7; else a running number"},
-    {"device", KINO_TYPE_INT, NULL, "id of a device that it used"},
+    {"node", KINO_TYPE_STRING, NULL, "for a worker named node_7: node"},
+    {"process", KINO_TYPE_STRING, NULL,
+     "for a worker named node_7: 7; otherwise a sequence number"},
+    {"device", KINO_TYPE_INT, NULL, "id of a device it used"},
     {"name", KINO_TYPE_STRING, NULL, "of the device"},
     {"memory", KINO_TYPE_BYTES, NULL, "of the device"},
     {"compute_capability", KINO_TYPE_STRING, NULL, "of the device"},
@@ -61,13 +62,13 @@ static const kino_column worker_columns[] = {
 #define NO_COMMUNICATION "not available: see the notes"
 
 const kino_table_info kino__dist_tables[] = {
-    {"computation_overview", "one row a worker and step: where the time went; averages first",
+    {"computation_overview", "one row per worker and step: where the time went; means first",
      computation_columns, "Computation and communication", NO_COMMUNICATION},
-    {"communication_overview", "one row a worker and step: transfer and waiting; averages first",
+    {"communication_overview", "one row per worker and step: transfer and waiting; means first",
      communication_columns, "Transfer and waiting", NO_COMMUNICATION},
-    {"communication_ops", "one row a worker and collective, in order of first call", op_columns,
+    {"communication_ops", "one row per worker and collective, in order of first call", op_columns,
      "Collectives", NO_COMMUNICATION},
-    {"workers", "one row a device of a worker", worker_columns, "Workers and their devices",
+    {"workers", "one row per device of a worker", worker_columns, "Workers and their devices",
      "not available"},
     {0},
 };
@@ -459,26 +460,25 @@ static void add_notes(const kino__dist *d, const kino__dist_matches *m, kino_res
     for (size_t i = 0; i < d->records.count; i++)
         has_size &= d->records.items[i].size != KINO_NO_INT;
     if (!has_size)
-        kino__result_note(result,
-                          "size of some collectives not available: neither the kernel tells "
-                          "its message nor the operator its shapes");
+        kino__result_note(result, "size of some collectives not available: neither message sizes "
+                                  "nor operator shapes were recorded");
     if (d->workers.count == 1) {
-        kino__result_note(result, "waiting not available: there is one worker only, so all time of "
+        kino__result_note(result, "waiting not available: there is only one worker, so all time in "
                                   "its collectives counts as transfer");
         return;
     }
     if (m->point_to_point)
         kino__result_note(result,
-                          "waiting of %llu sends and receives not available: they are not "
-                          "matched, and count as transfer",
+                          "waiting of %llu sends and receives not available: they cannot be "
+                          "matched and count as transfer",
                           (unsigned long long)m->point_to_point);
     if (!m->alone)
         return;
     kino_str name = kino__string_pool_text(&d->texts, d->records.items[m->first_alone].name);
     int64_t rank = d->workers.items[m->alone_of].rank;
     kino__result_note(result,
-                      "%llu of %llu calls of collectives have no partner in another trace (the "
-                      "first: %.*s of %s %lld): their time counts as transfer",
+                      "%llu of %llu collective calls have no match in another trace (the first: "
+                      "%.*s of %s %lld): their time counts as transfer",
                       (unsigned long long)m->alone, (unsigned long long)d->records.count,
                       KINO__STR_ARG(name), rank == KINO_NO_INT ? "trace" : "rank",
                       (long long)(rank == KINO_NO_INT ? (int64_t)m->alone_of : rank));

@@ -18,8 +18,8 @@
 enum { P_NUM, P_MIN_GAP };
 
 static const kino_param_info params[] = {
-    [P_NUM] = {"num", KINO_TYPE_INT, "10", "gaps to show of each trace", NULL},
-    [P_MIN_GAP] = {"min_gap", KINO_TYPE_DURATION, "10us", "shorter gaps do not count", NULL},
+    [P_NUM] = {"num", KINO_TYPE_INT, "10", "show this many gaps per trace", NULL},
+    [P_MIN_GAP] = {"min_gap", KINO_TYPE_DURATION, "10us", "ignore shorter gaps", NULL},
     {0},
 };
 
@@ -355,16 +355,16 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
 
 const kino__analysis_def kino__analysis_gaps = {
     .name = "gaps",
-    .help = "largest idle gaps of devices, what the host did meanwhile, who is to blame",
+    .help = "largest idle gaps of devices, what the host did meanwhile, and what caused them",
     .description =
-        "A gap is time between two pieces of work of a device in which none of its\n"
-        "streams works. The thread that launches the work behind the gap is looked at\n"
-        "from the start of the gap: the activity with most of that time is to blame (the\n"
-        "innermost span counts; the launch has the time from the call to the work). If\n"
-        "the thread was waiting for the device as the gap began and did nothing unusual\n"
-        "after, the wait is: without it the work would have been queued. \"device\": the\n"
-        "work was launched before the gap, and waited for something else; \"unknown\": its\n"
-        "launch is not in the trace.\n",
+        "A gap is the time between two pieces of work of a device in which none of its\n"
+        "streams is active. The thread that launches the work after the gap is examined\n"
+        "from the start of the gap: the activity that takes the most of that time is to\n"
+        "blame (only innermost spans count; the launch is charged with the time from the\n"
+        "call to the work). If the thread was waiting for the device when the gap began\n"
+        "and did nothing unusual afterwards, the wait is to blame: without it, the work\n"
+        "would have been queued. \"device\": the work was launched before the gap and\n"
+        "waited for something else; \"unknown\": its launch is not in the trace.\n",
     .params = params,
     .tables = kino__gaps_tables,
     .takes_steps = true,

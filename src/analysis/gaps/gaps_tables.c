@@ -156,19 +156,19 @@ void kino__gaps_pack(kino__pack *pack, void *value)
 /* -- the answer -- */
 
 static const kino_column gap_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
-    {"gap", KINO_TYPE_INT, NULL, "its number, for the table activity"},
-    {"device", KINO_TYPE_INT, NULL, "null: not known"},
-    {"step", KINO_TYPE_INT, NULL, "that the work behind it belongs to"},
-    {"ts", KINO_TYPE_TIME, NULL, "start: the last work before it ended"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
+    {"gap", KINO_TYPE_INT, NULL, "number of the gap, for the table activity"},
+    {"device", KINO_TYPE_INT, NULL, "null: unknown"},
+    {"step", KINO_TYPE_INT, NULL, "step of the work after the gap"},
+    {"ts", KINO_TYPE_TIME, NULL, "start: when the last work before it ended"},
     {"dur", KINO_TYPE_DURATION, NULL, NULL},
-    {"blame", KINO_TYPE_STRING, NULL, "what held up the launch; device, unknown: see below"},
-    {"blame_time", KINO_TYPE_DURATION, NULL, "its part of the gap"},
-    {"name", KINO_TYPE_STRING, NULL, "the span with most of that part"},
-    {"op", KINO_TYPE_STRING, NULL, "the operator around it"},
-    {"python", KINO_TYPE_STRING, NULL, "the Python function around it, with file and line"},
-    {"thread", KINO_TYPE_INT, NULL, "that launched the work behind the gap"},
-    {"sync", KINO_TYPE_STRING, NULL, "the call in which this thread waited as the gap began"},
+    {"blame", KINO_TYPE_STRING, NULL, "what delayed the launch; device, unknown: see below"},
+    {"blame_time", KINO_TYPE_DURATION, NULL, "time it takes in the gap"},
+    {"name", KINO_TYPE_STRING, NULL, "span with most of that time"},
+    {"op", KINO_TYPE_STRING, NULL, "operator enclosing it"},
+    {"python", KINO_TYPE_STRING, NULL, "Python function enclosing it, with file and line"},
+    {"thread", KINO_TYPE_INT, NULL, "thread that launched the work after the gap"},
+    {"sync", KINO_TYPE_STRING, NULL, "call in which this thread waited when the gap began"},
     {"before", KINO_TYPE_STRING, NULL, "the work that ended last"},
     {"after", KINO_TYPE_STRING, NULL, "the work that ended the gap"},
     {"event", KINO_TYPE_INT, NULL, "id of the span `name`"},
@@ -185,23 +185,23 @@ static const kino_column gap_columns[] = {
 #define EVIDENCE ((uint64_t)0x7f << 15)
 
 static const kino_column activity_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
     {"gap", KINO_TYPE_INT, NULL, "number in the table gaps"},
     {"thread", KINO_TYPE_INT, NULL, NULL},
     {"thread_name", KINO_TYPE_STRING, NULL, NULL},
     {"activity", KINO_TYPE_STRING, NULL, "sync, data-loader, gc, operator, python, ..."},
-    {"time", KINO_TYPE_DURATION, NULL, "of the gap"},
-    {"percent", KINO_TYPE_PERCENT, NULL, "of the gap"},
-    {"name", KINO_TYPE_STRING, NULL, "the span with most of it"},
-    {"op", KINO_TYPE_STRING, NULL, "the operator around it"},
-    {"python", KINO_TYPE_STRING, NULL, "the Python function around it"},
+    {"time", KINO_TYPE_DURATION, NULL, "part of the gap"},
+    {"percent", KINO_TYPE_PERCENT, NULL, "part of the gap"},
+    {"name", KINO_TYPE_STRING, NULL, "span with most of that time"},
+    {"op", KINO_TYPE_STRING, NULL, "operator enclosing it"},
+    {"python", KINO_TYPE_STRING, NULL, "Python function enclosing it"},
     {"event", KINO_TYPE_INT, NULL, "id of the span `name`"},
     {0},
 };
 
 static const kino_column blame_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: not known"},
-    {"device", KINO_TYPE_INT, NULL, "null: not known"},
+    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
+    {"device", KINO_TYPE_INT, NULL, "null: unknown"},
     {"blame", KINO_TYPE_STRING, NULL, NULL},
     {"count", KINO_TYPE_INT, "count", "gaps of min_gap and more"},
     {"time", KINO_TYPE_DURATION, NULL, "their sum"},
@@ -209,12 +209,12 @@ static const kino_column blame_columns[] = {
 };
 
 const kino_table_info kino__gaps_tables[] = {
-    {"gaps", "one row a gap: of each trace the longest, longest first", gap_columns, "Largest gaps",
-     "no gap of min_gap or more"},
-    {"activity", "one row a gap, host thread and what it did", activity_columns,
+    {"gaps", "one row per gap: the longest of each trace, longest first", gap_columns,
+     "Largest gaps", "no gap of min_gap or more"},
+    {"activity", "one row per gap, host thread and activity", activity_columns,
      "What the host did in these gaps", NULL},
-    {"blame", "one row a rank, device and blame, over all gaps", blame_columns,
-     "All gaps by who is to blame", NULL},
+    {"blame", "one row per rank, device and cause, over all gaps", blame_columns,
+     "All gaps by cause", NULL},
     {0},
 };
 

@@ -202,15 +202,16 @@ static void pack(kino__pack *pack, void *value)
 /* -- the answer -- */
 
 static const kino_param_info params[] = {
-    [KINO__MEMORY_DEVICE] = {"device", KINO_TYPE_STRING, NULL, "only this one: GPU0, CPU, ...",
+    [KINO__MEMORY_DEVICE] = {"device", KINO_TYPE_STRING, NULL, "only this device: GPU0, CPU, ...",
                              NULL},
     [KINO__MEMORY_FROM] = {"from", KINO_TYPE_TIME, NULL,
-                           "only records from this time on, since the start of the run", NULL},
+                           "only records from this time on, relative to the start of the run",
+                           NULL},
     [KINO__MEMORY_TO] = {"to", KINO_TYPE_TIME, NULL, "only records up to this time", NULL},
     [KINO__MEMORY_POINTS] = {"points", KINO_TYPE_INT, "10240",
-                             "most points of the curve of a device; 0: all", NULL},
+                             "at most this many points in the curve of a device; 0: all", NULL},
     [KINO__MEMORY_MIN_SIZE] = {"min_size", KINO_TYPE_BYTES, "0",
-                               "leave out smaller blocks of memory_events", NULL},
+                               "leave smaller blocks out of memory_events", NULL},
     {0},
 };
 
@@ -227,20 +228,20 @@ static const kino_column statistic_columns[] = {
     RANK,
     DEVICE,
     {"operator_name", KINO_TYPE_STRING, NULL, NULL},
-    {"calls", KINO_TYPE_INT, "count", "of the operator, on whatever device"},
+    {"calls", KINO_TYPE_INT, "count", "calls of the operator, on any device"},
     {"size_increase", KINO_TYPE_BYTES, NULL, "allocated - released, with operators below"},
-    {"self_size_increase", KINO_TYPE_BYTES, NULL, "the same in the operator itself"},
+    {"self_size_increase", KINO_TYPE_BYTES, NULL, "the same, in the operator itself"},
     {"allocation_count", KINO_TYPE_INT, "count", "with operators below"},
     {"self_allocation_count", KINO_TYPE_INT, "count", "in the operator itself"},
     {"allocation_size", KINO_TYPE_BYTES, NULL, "sum of allocations, with operators below"},
-    {"self_allocation_size", KINO_TYPE_BYTES, NULL, "the same in the operator itself"},
+    {"self_allocation_size", KINO_TYPE_BYTES, NULL, "the same, in the operator itself"},
     {0},
 };
 
 static const kino_column event_columns[] = {
     RANK,
     DEVICE,
-    {"operator", KINO_TYPE_STRING, NULL, "that allocated it; caller (aten::empty...)"},
+    {"operator", KINO_TYPE_STRING, NULL, "operator that allocated it; caller (aten::empty...)"},
     {"size", KINO_TYPE_BYTES, NULL, NULL},
     {"allocation_time", KINO_TYPE_TIME, NULL, "null: before the trace or the window"},
     {"release_time", KINO_TYPE_TIME, NULL, "null: after the trace or the window"},
@@ -263,12 +264,12 @@ static const kino_column peak_columns[] = {
     RANK,
     DEVICE,
     {"peak_allocated", KINO_TYPE_BYTES, NULL, "most memory in use at one time"},
-    {"peak_time", KINO_TYPE_TIME, NULL, "when that was first reached"},
-    {"operator", KINO_TYPE_STRING, NULL, "whose allocation reached it"},
-    {"event_id", KINO_TYPE_INT, NULL, "of that allocation"},
+    {"peak_time", KINO_TYPE_TIME, NULL, "when the peak was first reached"},
+    {"operator", KINO_TYPE_STRING, NULL, "operator whose allocation reached the peak"},
+    {"event_id", KINO_TYPE_INT, NULL, "size of that allocation"},
     {"peak_reserved", KINO_TYPE_BYTES, NULL, "most memory held by the allocator"},
     {"total_memory", KINO_TYPE_BYTES, NULL, "of the device"},
-    {"peak_percent", KINO_TYPE_PERCENT, NULL, "peak_allocated of total_memory"},
+    {"peak_percent", KINO_TYPE_PERCENT, NULL, "peak_allocated / total_memory"},
     {"records", KINO_TYPE_INT, "count", "allocations and releases of the device"},
     {0},
 };
@@ -277,13 +278,13 @@ enum { STATISTICS, EVENTS, CURVE, PEAKS };
 
 static const kino_table_info tables[] = {
     [STATISTICS] = {"memory_statistics",
-                    "one row a device and operator, the largest own increase first",
-                    statistic_columns, NULL, "none: no allocation lies in an operator"},
-    [EVENTS] = {"memory_events", "one row a block: first those that were released, by release time",
+                    "one row per device and operator, largest self increase first",
+                    statistic_columns, NULL, "none: no allocation is inside an operator"},
+    [EVENTS] = {"memory_events", "one row per block: first the released ones, by release time",
                 event_columns, NULL, "none: no allocation has an address"},
     [CURVE] = {"memory_curve", "memory of each device over time", curve_columns, NULL,
                "none: no record has totals"},
-    [PEAKS] = {"memory_peaks", "one row a device", peak_columns, NULL,
+    [PEAKS] = {"memory_peaks", "one row per device", peak_columns, NULL,
                "none: the trace has no allocations"},
     {0},
 };
@@ -377,8 +378,7 @@ static void add_notes(const partial *p, kino_result *result)
                                   "totals (PyTorch before 1.10)");
     if (p->unknown)
         kino__result_note(result,
-                          "%lld records left out: devices that are neither CPU nor CUDA are not "
-                          "known to the plugin",
+                          "%lld records left out: the plugin knows only CPU and CUDA devices",
                           (long long)p->unknown);
 }
 
@@ -420,16 +420,17 @@ static const char *const compat[] = {"tensorboard", NULL};
 
 const kino__analysis_def kino__analysis_memory = {
     .name = "memory",
-    .help = "memory by operator, lives of blocks, memory over time, and its peak",
+    .help = "memory by operator, lifetime of blocks, memory over time, and its peak",
     .description =
         "From the allocator's records (profile_memory=True). A record belongs to the\n"
-        "innermost operator of its thread that contains it; a release is matched with\n"
-        "the allocation of the same address on the same device and has its operator.\n"
-        "Memory in use and reserved is what the allocator reported with each record.\n"
+        "innermost operator of its thread that contains it; a release is matched with the\n"
+        "allocation of the same address on the same device and belongs to the same\n"
+        "operator. Memory in use and reserved memory are as reported by the allocator\n"
+        "with each record.\n"
         "\n"
-        "Records outside operators are in memory_events, curve and peaks, but in no row\n"
-        "of memory_statistics. A name nested in itself counts at each level of the\n"
-        "columns that include what is below.\n",
+        "Records outside operators appear in memory_events, curve and peaks, but not in\n"
+        "memory_statistics. An operator nested in one of the same name is counted at each\n"
+        "level in the columns that include operators below.\n",
     .params = params,
     .tables = tables,
     .compat = compat,

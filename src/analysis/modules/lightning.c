@@ -256,7 +256,7 @@ static const kino_column module_columns[] = {KINO__MODULE_COLUMNS};
 
 static const kino_column action_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, NULL},
-    {"id", KINO_TYPE_INT, NULL, "place in the tree"},
+    {"id", KINO_TYPE_INT, NULL, "id of the place in the tree"},
     {"parent", KINO_TYPE_INT, NULL, "id of the action around it; null at the top"},
     {"depth", KINO_TYPE_INT, NULL, "0 at the top"},
     {"name", KINO_TYPE_STRING, NULL, NULL},
@@ -268,10 +268,10 @@ static const kino_column action_columns[] = {
 };
 
 static const kino_table_info tables[] = {
-    {"lightning", "one row a module, each behind the one above it", module_columns,
-     "Lightning modules", "none: no module of PyTorch Lightning was recorded"},
-    {"lightning_actions", "one row a call of the trainer's actions, as they nest", action_columns,
-     NULL, "none: no action of PyTorch Lightning was recorded"},
+    {"lightning", "one row per module, parents before children", module_columns,
+     "Lightning modules", "none: no PyTorch Lightning modules were recorded"},
+    {"lightning_actions", "one row per call of a trainer action, parents before children",
+     action_columns, NULL, "none: no PyTorch Lightning actions were recorded"},
     {0},
 };
 
@@ -299,13 +299,13 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     kino__module_partial_tell(&p->modules, kino__analysis_table(result, 0));
     add_actions(p, kino__analysis_table(result, 1));
     if (p->traces && !p->lightning)
-        kino__result_note(result, "lightning not available: the trace is not of PyTorch Lightning");
+        kino__result_note(result, "lightning not available: not a PyTorch Lightning trace");
     else if (p->lightning < p->traces)
-        kino__result_note(result, "%lld of %lld traces are not of PyTorch Lightning",
+        kino__result_note(result, "%lld of %lld traces are not PyTorch Lightning traces",
                           (long long)(p->traces - p->lightning), (long long)p->traces);
     if (p->crossing)
         kino__result_note(result,
-                          "actions left out: %lld that cross the end of the one around them",
+                          "%lld actions left out: they cross the end of the enclosing action",
                           (long long)p->crossing);
     return KINO_OK;
 }
@@ -314,12 +314,12 @@ static const char *const compat[] = {"tensorboard", NULL};
 
 const kino__analysis_def kino__analysis_lightning = {
     .name = "lightning",
-    .help = "PyTorch Lightning: time of the modules, and the actions of the trainer",
+    .help = "PyTorch Lightning: time by module, and trainer actions",
     .description =
-        "Modules form a tree by their names: 'model' is above 'model.fc' when both are\n"
-        "there. Their numbers are those of 'modules'. The second table has the actions\n"
-        "that Lightning's profiler marked (run_training_batch, ...) as they nest by time\n"
-        "on their thread.\n",
+        "Modules form a tree by name: 'model' is the parent of 'model.fc' if both exist.\n"
+        "Their numbers are those of 'modules'. The second table lists the actions that\n"
+        "Lightning's profiler marked (run_training_batch, ...), nested by time on their\n"
+        "thread.\n",
     .tables = tables,
     .compat = compat,
     .partial_size = sizeof(partial),

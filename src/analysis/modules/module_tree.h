@@ -72,17 +72,20 @@ void kino__module_partial_deinit(kino__module_partial *partial);
 void kino__module_partial_tell(const kino__module_partial *partial, kino__table *table);
 
 #define KINO__MODULE_COLUMNS                                                                       \
-    {"rank", KINO_TYPE_INT, NULL, NULL}, {"id", KINO_TYPE_INT, NULL, "place in the tree"},         \
-        {"parent", KINO_TYPE_INT, NULL, "id of the place above; null at the top"},                 \
+    {"rank", KINO_TYPE_INT, NULL, NULL},                                                           \
+        {"id", KINO_TYPE_INT, NULL, "id of the place in the tree"},                                \
+        {"parent", KINO_TYPE_INT, NULL, "id of the parent; null at the top"},                      \
         {"depth", KINO_TYPE_INT, NULL, "0 at the top"}, {"name", KINO_TYPE_STRING, NULL, NULL},    \
         {"module_id", KINO_TYPE_INT, NULL, "number of the module object"},                         \
         {"occurrences", KINO_TYPE_INT, "count", "calls"},                                          \
-        {"operators", KINO_TYPE_INT, "count", "operators called directly, in all calls"},          \
+        {"operators", KINO_TYPE_INT, "count", "operators called directly, over all calls"},        \
         {"host_duration", KINO_TYPE_DURATION, NULL, "total of all calls"},                         \
-        {"self_host_duration", KINO_TYPE_DURATION, NULL, "without children and launches"},         \
+        {"self_host_duration", KINO_TYPE_DURATION, NULL, "without child modules and launches"},    \
         {"device_duration", KINO_TYPE_DURATION, NULL, "device work launched below"},               \
-        {"self_device_duration", KINO_TYPE_DURATION, NULL, "of it, by operators called directly"}, \
-        {"avg_duration", KINO_TYPE_DURATION, NULL, "device time a call; host time if that is 0"},  \
+        {"self_device_duration", KINO_TYPE_DURATION, NULL,                                         \
+         "part of it launched by operators called directly"},                                      \
+        {"avg_duration", KINO_TYPE_DURATION, NULL,                                                 \
+         "device time per call; host time if that is 0"},                                          \
         {0},
 
 #endif

@@ -346,8 +346,8 @@ static void pack(kino__pack *pack, void *value)
 static const kino_column columns[] = {KINO__MODULE_COLUMNS};
 
 static const kino_table_info tables[] = {
-    {"modules", "one row a place in the tree of modules, each behind the one above it", columns,
-     NULL, "none: no module was recorded"},
+    {"modules", "one row per place in the module tree, parents before children", columns, NULL,
+     "none: no modules were recorded"},
     {0},
 };
 
@@ -358,13 +358,13 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     const partial *p = value;
     kino__module_partial_tell(&p->modules, kino__analysis_table(result, 0));
     if (p->lightning)
-        kino__result_note(result, "modules of PyTorch Lightning are in the analysis 'lightning'");
+        kino__result_note(result, "PyTorch Lightning modules are in the analysis 'lightning'");
     else if (p->traces && p->without == p->traces)
-        kino__result_note(result, "modules not available: no call of a module was recorded "
-                                  "(profile with with_stack=True or with_modules=True)");
+        kino__result_note(result, "modules not available: no module calls were recorded (profile "
+                                  "with with_stack=True or with_modules=True)");
     else if (p->without)
-        kino__result_note(result, "%lld of %lld traces have no calls of modules",
-                          (long long)p->without, (long long)p->traces);
+        kino__result_note(result, "%lld of %lld traces have no module calls", (long long)p->without,
+                          (long long)p->traces);
     return KINO_OK;
 }
 
@@ -372,14 +372,14 @@ static const char *const compat[] = {"tensorboard", NULL};
 
 const kino__analysis_def kino__analysis_modules = {
     .name = "modules",
-    .help = "time of the modules of the model, as a tree",
+    .help = "time by module of the model, as a tree",
     .description =
-        "A row is a place in the tree of modules: a path of modules from the top, with\n"
-        "the calls made there. Calls nest by time on their thread. Host time is that of\n"
-        "the calls, device time that of the work launched below them; the backward pass\n"
-        "counts in neither.\n"
+        "A row is a place in the module tree: a path of modules from the top, with the\n"
+        "calls made there. Calls nest by time on their thread. Host time is the time of\n"
+        "the calls, device time that of the work launched below them; neither includes\n"
+        "the backward pass.\n"
         "\n"
-        "With 'compat' every place has the sums of all calls of its module, wherever\n"
+        "With 'compat', every place shows the sums of all calls of its module, wherever\n"
         "they were made, and a module that is called twice has two rows.\n",
     .tables = tables,
     .compat = compat,

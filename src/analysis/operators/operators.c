@@ -291,8 +291,8 @@ static void pack(kino__pack *pack, void *value)
 /* -- the answer -- */
 
 static const kino_param_info params[] = {
-    [P_GROUP] = {"group", KINO_TYPE_STRING, "name", "one row a name, or a name with shapes",
-                 "name|name-shape"},
+    [P_GROUP] = {"group", KINO_TYPE_STRING, "name",
+                 "one row per name, or per name and input shapes", "name|name-shape"},
     [P_STACKS] = {"stacks", KINO_TYPE_BOOL, "no", "fill the table call_stacks", NULL},
     {0},
 };
@@ -313,24 +313,24 @@ enum {
 };
 
 #define COMMON_COLUMNS                                                                             \
-    [C_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: not known"},                                   \
-    [C_NAME] = {"name", KINO_TYPE_STRING, NULL, "of the operator"},                                \
+    [C_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: unknown"},                                     \
+    [C_NAME] = {"name", KINO_TYPE_STRING, NULL, "name of the operator"},                           \
     [C_SHAPE] = {"input_shape", KINO_TYPE_STRING, NULL,                                            \
                  "shapes of the inputs; null: grouped by name, or not recorded"},                  \
-    [C_CALLS] = {"calls", KINO_TYPE_INT, "count", "how often it ran"},                             \
+    [C_CALLS] = {"calls", KINO_TYPE_INT, "count", "number of calls"},                              \
     [C_DEVICE_SELF] = {"device_self_duration", KINO_TYPE_DURATION, NULL,                           \
-                       "device work it launched itself; null: no device"},                         \
+                       "device work it launched directly; null: no device"},                       \
     [C_DEVICE_TOTAL] = {"device_total_duration", KINO_TYPE_DURATION, NULL,                         \
-                        "and what operators inside it launched"},                                  \
+                        "including what operators inside it launched"},                            \
     [C_HOST_SELF] = {"host_self_duration", KINO_TYPE_DURATION, NULL,                               \
-                     "without operators inside it and without launch calls"},                      \
+                     "excluding operators inside it and launch calls"},                            \
     [C_HOST_TOTAL] = {"host_total_duration", KINO_TYPE_DURATION, NULL,                             \
-                      "start to end on the host"},                                                 \
-    [C_ELIGIBLE] = {"tc_eligible", KINO_TYPE_BOOL, NULL, "could use tensor cores"},                \
+                      "from start to end on the host"},                                            \
+    [C_ELIGIBLE] = {"tc_eligible", KINO_TYPE_BOOL, NULL, "whether it could use tensor cores"},     \
     [C_TENSOR_SELF] = {"tc_self_ratio", KINO_TYPE_PERCENT, NULL,                                   \
-                       "part of device_self_duration on tensor cores"},                            \
+                       "share of device_self_duration on tensor cores"},                           \
     [C_TENSOR_TOTAL] = {"tc_total_ratio", KINO_TYPE_PERCENT, NULL,                                 \
-                        "part of device_total_duration on tensor cores"}
+                        "share of device_total_duration on tensor cores"}
 
 static const kino_column operator_columns[] = {
     COMMON_COLUMNS,
@@ -345,9 +345,9 @@ static const kino_column stack_columns[] = {
 };
 
 static const kino_table_info tables[] = {
-    {"operators", "one row an operator, most device time first (host time without a device)",
+    {"operators", "one row per operator, most device time first (host time without a device)",
      operator_columns, NULL, "not available: the trace has no operators"},
-    {"call_stacks", "one row an operator and call stack, in the same order", stack_columns, NULL,
+    {"call_stacks", "one row per operator and call stack, in the same order", stack_columns, NULL,
      "not available: the trace has no call stacks of operators"},
     {0},
 };
@@ -396,18 +396,15 @@ static void add_notes(const partial *p, kino_result *result)
              p->traces);
     add_note(result, "device times not available: no device work was recorded", p->without_device,
              p->traces);
-    add_note(result,
-             "input shapes not available: they were not recorded (record_shapes of the profiler)",
+    add_note(result, "input shapes not available: profile with record_shapes=True",
              p->without_shapes, p->traces);
     if (p->folded)
-        kino__result_note(result,
-                          "%lld calls are counted with the call of the same name around them",
+        kino__result_note(result, "%lld calls are counted with the enclosing call of the same name",
                           (long long)p->folded);
     if (p->crossing)
-        kino__result_note(result,
-                          "%lld spans cross the end of the span that they start in: they count "
-                          "beside it",
-                          (long long)p->crossing);
+        kino__result_note(
+            result, "%lld spans end after the span they start in: they are counted separately",
+            (long long)p->crossing);
 }
 
 /* What people need not see: columns that have nothing to say in any row. */
@@ -453,16 +450,16 @@ static const char *const compat[] = {"tensorboard", NULL};
 
 const kino__analysis_def kino__analysis_operators = {
     .name = "operators",
-    .help = "which operators take the time, on the host and on the device",
+    .help = "which operators take the most time, on the host and on the device",
     .description =
-        "Adds up all calls of each operator over the whole trace: its time on the host,\n"
-        "the device work it launched, and how much of that used tensor cores. 'self'\n"
-        "leaves out operators inside it, 'total' has them; an operator inside one of its\n"
-        "own name counts at both levels.\n"
+        "Sums all calls of each operator over the whole trace: its time on the host, the\n"
+        "device work it launched, and how much of that used tensor cores. 'self' excludes\n"
+        "operators inside it, 'total' includes them; an operator inside one of the same\n"
+        "name is counted at both levels.\n"
         "\n"
-        "With --stacks the table call_stacks has the same numbers for each call stack:\n"
-        "the argument 'Call stack' of older traces, else the Python calls around the\n"
-        "operator (with_stack of the profiler).\n",
+        "With --stacks, the table call_stacks shows the same numbers per call stack: the\n"
+        "argument 'Call stack' of older traces, otherwise the Python calls enclosing the\n"
+        "operator (with_stack=True in the profiler).\n",
     .params = params,
     .tables = tables,
     .compat = compat,

@@ -8,7 +8,8 @@
 enum { P_MAX, P_LAST_STEP };
 
 static const kino_param_info params[] = {
-    [P_MAX] = {"max_queue_length", KINO_TYPE_INT, "1024", "a queue of this length is full", NULL},
+    [P_MAX] = {"max_queue_length", KINO_TYPE_INT, "1024", "consider a queue of this length full",
+               NULL},
     [P_LAST_STEP] = KINO__PARAM_LAST_STEP,
     {0},
 };
@@ -116,14 +117,15 @@ static void pack(kino__pack *pack, void *value)
 static const kino_column columns[] = {
     {"rank", KINO_TYPE_INT, NULL, NULL},
     {"stream", KINO_TYPE_INT, NULL, NULL},
-    {"duration_at_max_queue_length", KINO_TYPE_DURATION, NULL, "time during which it was full"},
+    {"duration_at_max_queue_length", KINO_TYPE_DURATION, NULL, "time in which it was full"},
     {"relative_duration_at_max_queue_length", KINO_TYPE_FLOAT, NULL,
-     "that, of the time from the start of the rank's first event to that of its last (0 to 1)"},
+     "the same as a fraction (0 to 1) of the time from the start of the rank's first event to the "
+     "start of its last"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"time_blocked", "one row a rank and stream whose queue was full", columns, NULL,
+    {"time_blocked", "one row per rank and stream whose queue was full", columns, NULL,
      "no queue was ever full"},
     {0},
 };
@@ -143,7 +145,8 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         kino__table_add_real(table, b->span > 0 ? (double)b->time / (double)b->span : NAN);
     }
     if (!p->has_points)
-        kino__result_note(result, "queues not available: no launch has its work in the trace");
+        kino__result_note(result,
+                          "queues not available: no launch could be matched to device work");
     kino__note_unlaunched(result, p->unlaunched);
     kino__note_cut(result, p->is_cut);
     return KINO_OK;
@@ -152,9 +155,9 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
 const kino__analysis_def kino__analysis_queue_blocked = {
     .name = "queue-blocked",
     .help = "how long launches had to wait because a stream's queue was full",
-    .description = "Time between the changes of a queue (see queue-length) during which it was at\n"
-                   "least max_queue_length long. CUDA lets about 1024 launches wait; at the limit\n"
-                   "the host blocks. With compat only one stream a rank is shown, as HTA does.\n",
+    .description = "The time in which a queue (see queue-length) held at least max_queue_length\n"
+                   "launches. CUDA accepts about 1024 pending launches; at the limit, the host\n"
+                   "blocks. With compat, only one stream per rank is shown, as in HTA.\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

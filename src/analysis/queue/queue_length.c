@@ -139,8 +139,8 @@ static const kino_column summary_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, NULL},
     {"stream", KINO_TYPE_INT, NULL, NULL},
     {"count", KINO_TYPE_INT, "count", "changes of the queue"},
-    {"mean", KINO_TYPE_FLOAT, NULL, "mean length over the changes (not weighted by time)"},
-    {"std", KINO_TYPE_FLOAT, NULL, "deviation of the sample"},
+    {"mean", KINO_TYPE_FLOAT, NULL, "mean length over all changes (not weighted by time)"},
+    {"std", KINO_TYPE_FLOAT, NULL, "sample standard deviation"},
     {"min", KINO_TYPE_INT, NULL, NULL},
     {"p25", KINO_TYPE_FLOAT, NULL, NULL},
     {"p50", KINO_TYPE_FLOAT, NULL, "median"},
@@ -153,16 +153,16 @@ static const kino_column series_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, NULL},
     {"stream", KINO_TYPE_INT, NULL, NULL},
     {"ts", KINO_TYPE_TIME, NULL, "when it changed"},
-    {"queue_length", KINO_TYPE_INT, NULL, "from then on"},
+    {"queue_length", KINO_TYPE_INT, NULL, "length from then on"},
     {"event", KINO_TYPE_INT, NULL, "id of the launch, or of the work that starts"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"queue_length_summary", "one row a rank and stream", summary_columns, NULL,
-     "not available: no launch has its work in the trace"},
-    {"queue_length_series", "one row a change, by stream and time; with series", series_columns,
-     NULL, NULL},
+    {"queue_length_summary", "one row per rank and stream", summary_columns, NULL,
+     "not available: no launch could be matched to device work"},
+    {"queue_length_series", "one row per change, by stream and time, if series is set",
+     series_columns, NULL, NULL},
     {0},
 };
 
@@ -200,9 +200,9 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         kino__table_describe(series, KINO__TABLE_QUIET, NULL, NULL);
     if (p->streams.count == 0)
         kino__result_note(result,
-                          "queue lengths not available: no launch has its work in the trace");
+                          "queue lengths not available: no launch could be matched to device work");
     if (p->doubled)
-        kino__result_note(result, "%llu launches share the correlation of another and are left out",
+        kino__result_note(result, "%llu launches with a duplicate correlation are left out",
                           (unsigned long long)p->doubled);
     kino__note_unlaunched(result, p->unlaunched);
     kino__note_cut(result, p->is_cut);
@@ -211,12 +211,12 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
 
 const kino__analysis_def kino__analysis_queue_length = {
     .name = "queue-length",
-    .help = "how much work waits on each stream",
+    .help = "how much work is queued on each stream",
     .description =
-        "A launch whose work is in the trace makes the queue of its stream one longer,\n"
-        "the start of the work one shorter. Statistics are over the changes, not weighted\n"
-        "by time. Launches are all calls that put work on a device, graphs with all\n"
-        "their kernels; with compat those that HTA knows.\n",
+        "A launch whose work is in the trace adds one to the queue of its stream; the\n"
+        "start of the work removes it. Statistics are over the changes, not weighted by\n"
+        "time. Launches are all calls that submit work to a device, graphs with all their\n"
+        "kernels; with compat, only those that HTA knows.\n",
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,

@@ -486,7 +486,7 @@ static const char *what_lacks(const kino__verdict_facts *facts)
         has_steps |= facts->ranks.items[i].step_count > 0;
     }
     if (facts->ranks.count < 2)
-        return "needs the traces of several ranks";
+        return "requires the traces of several ranks";
     if (!has_steps)
         return "the traces have no steps";
     if (communication <= 0)

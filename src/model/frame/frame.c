@@ -306,8 +306,8 @@ static void *make_none(const kino__trace *trace, void *context)
 kino_status kino__fail_pairs(const kino__trace *trace, uint64_t rows, kino_error *err)
 {
     return kino__fail(err, KINO_LIMIT,
-                      "correlations are not unique: HTA's join of %llu events has %llu rows; "
-                      "without --compat there is no such join",
+                      "correlations are not unique: HTA's join of %llu events has %llu rows; this "
+                      "does not happen without --compat",
                       (unsigned long long)trace->event_count, (unsigned long long)rows);
 }
 

@@ -87,7 +87,7 @@ def check_tables(report, run):
     report.check("no such table", raised(AttributeError, lambda: result.nothing))
     markup = run.query("SELECT '<b>' AS \"<i>\", NULL AS n")._repr_html_()
     report.check("markup is escaped", "&lt;b&gt;" in markup and "&lt;i&gt;" in markup and "<b>" not in markup, markup)
-    report.check("help is a tooltip", 'title="nothing runs on the device"' in table._repr_html_())
+    report.check("help is a tooltip", 'title="time in which nothing runs on the device"' in table._repr_html_())
     report.check("text", "idle_time" in str(table) and "ms" in str(table))
     report.check("notes are shown", all(note in str(run.cupti_counters()) for note in run.cupti_counters().notes))
 

@@ -1,7 +1,7 @@
 """Rules of test_rows.py for analyses of what devices do: (rows used and noted, rows there are), as often as an analysis has something to count."""
 from support.rows import KERNEL, MEMORY, analyze, has_note, idle, noted, numbers, total, union
 
-UNLAUNCHED = "pieces of device work have no launch"
+UNLAUNCHED = "device events have no launch"
 
 
 def kernels(t):
@@ -83,14 +83,14 @@ def queue_blocked(t):
 def memory_bandwidth(t):
     tables, notes = analyze(t.path, "memory-bandwidth", "--series", "yes")
     used = numbers(tables["memory_bw_series"], "event")
-    yield len(used) + noted(notes, "copies and sets have no bandwidth"), len(t.of(*MEMORY))
+    yield len(used) + noted(notes, "copies and memsets have no bandwidth"), len(t.of(*MEMORY))
 
 
 def op_kernels(t):
     tables, notes = analyze(t.path, "op-kernels")
     used = sum(row["occurrence_count"] * len([name for name in row["kernel_sequence"].split(" -> ") if not name.startswith(("Memcpy", "Memset"))])
                for row in tables["op_kernels"])
-    yield used + noted(notes, "kernels were launched outside") + noted(notes, UNLAUNCHED), len(t.of(*KERNEL))
+    yield used + noted(notes, "kernels launched outside") + noted(notes, UNLAUNCHED), len(t.of(*KERNEL))
 
 
 def cupti_counters(t):

@@ -38,7 +38,7 @@ def overview(t):
 def call_graph(t):
     tables, notes = analyze(t.path, "call-graph")
     ranges = t.of("cuda_profiler_range")  # of hardware counters: on no thread
-    yield len(tables["nodes"]) + noted(notes, "spans are in no call stack"), len(t.host()) + len(t.device()) - len(ranges)
+    yield len(tables["nodes"]) + noted(notes, "spans are not in any call stack"), len(t.host()) + len(t.device()) - len(ranges)
 
 
 def python_stacks(t):
@@ -48,7 +48,7 @@ def python_stacks(t):
 
 def modules(t):
     tables, notes = analyze(t.path, "modules")
-    if has_note(notes, "modules of PyTorch Lightning"):
+    if has_note(notes, "PyTorch Lightning modules"):
         return
     there = [e for e in t.of("python_function") if str(e["name"]).startswith("nn.Module: ")]
     yield total(tables["modules"], "occurrences") + noted(notes, "calls of modules cross"), len(there)
@@ -58,7 +58,7 @@ def lightning(t):
     tables, notes = analyze(t.path, "lightning")
     marked = [e for e in t.of("cpu_op", "user_annotation") if str(e["name"]).startswith("[pl][")]
     used = len(tables["lightning_actions"]) + total(tables["lightning"], "occurrences")
-    yield used + noted(notes, "actions cross"), len(marked)
+    yield used + noted(notes, "actions left out"), len(marked)
 
 
 def memory(t):
@@ -79,7 +79,7 @@ def memory_timeline(t):
 
 def kernel_sequences(t):
     tables, notes = analyze(t.path, "kernel-sequences", "--min-pattern-len", 1, "--top-k", 2)
-    left_out = noted(notes, r"calls are left out \(top_k\)") + noted(notes, "calls are left out: deeper") + noted(notes, "calls are in no call tree")
+    left_out = noted(notes, r"calls are left out \(top_k\)") + noted(notes, "calls are left out: deeper") + noted(notes, "calls are not in any call tree")
     there = [e for e in t.host() if "aten::" in str(e["name"])]
     is_device = not has_note(notes, "no device work was recorded")
     yield total(tables["kernel_sequences"], "count") + left_out, len(there) if is_device else 0
@@ -89,7 +89,7 @@ def ops_diff(t):
     """Every step on one side: what is in none of them is noted."""
     all_steps = ("--control-steps", "0-1000000000") if t.steps() else ()
     tables, notes = analyze(t.path, "ops-diff", *all_steps)
-    yield total(tables["ops_diff"], "control_counts") + noted(notes, "spans are in no step"), len([e for e in t.spans if e["kind"] != "trace"])
+    yield total(tables["ops_diff"], "control_counts") + noted(notes, "spans outside steps"), len([e for e in t.spans if e["kind"] != "trace"])
 
 
 def critical_path(t):
@@ -97,7 +97,7 @@ def critical_path(t):
     tables, notes = analyze(t.path, "critical-path", "--annotation", "")
     there = [e for e in t.host() if ns(e.get("dur", 0)) > 0] + t.device() + [e for e in t.of("cuda_sync", "gpu_user_annotation") if takes_part(e)]
     used = total(tables["graph"], "events")
-    yield used + noted(notes, "pieces of device work and synchronisation have no launch"), len(there)
+    yield used + noted(notes, "device and synchronization events have no launch"), len(there)
 
 
 def functions(t):

@@ -219,25 +219,28 @@ TEST(parameters_that_do_not_fit_say_what_would)
     static const struct {
         const char *name, *value, *want;
     } cases[] = {
-        {"count", "1.5", "'1.5' does not fit parameter 'count' of 'many': expected a whole number"},
+        {"count", "1.5",
+         "invalid value '1.5' for parameter 'count' of 'many' (expected: a whole number)"},
         {"ratio", "nan",
-         "'nan' does not fit parameter 'ratio' of 'many': expected a number such as 0.8"},
-        {"is_on", "maybe", "'maybe' does not fit parameter 'is_on' of 'many': expected yes or no"},
+         "invalid value 'nan' for parameter 'ratio' of 'many' (expected: a number such as 0.8)"},
+        {"is_on", "maybe",
+         "invalid value 'maybe' for parameter 'is_on' of 'many' (expected: yes or no)"},
         {"delay", "0.5ns",
-         "'0.5ns' does not fit parameter 'delay' of 'many': expected a time such as "
-         "30us, 1.5ms or 2s (a plain number is ns)"},
+         "invalid value '0.5ns' for parameter 'delay' of 'many' (expected: a time such as 30us, "
+         "1.5ms or 2s; a plain number is in ns)"},
         {"delay", "9999999999s",
-         "'9999999999s' does not fit parameter 'delay' of 'many': expected a "
-         "time such as 30us, 1.5ms or 2s (a plain number is ns)"},
+         "invalid value '9999999999s' for parameter 'delay' of 'many' (expected: a time such as "
+         "30us, 1.5ms or 2s; a plain number is in ns)"},
         {"group", "shape",
-         "'shape' does not fit parameter 'group' of 'many': expected name|name-shape"},
-        {"compat", "tb", "'tb' does not fit parameter 'compat' of 'many': expected hta, hta-ns"},
+         "invalid value 'shape' for parameter 'group' of 'many' (expected: name|name-shape)"},
+        {"compat", "tb",
+         "invalid value 'tb' for parameter 'compat' of 'many' (expected: hta, hta-ns)"},
         {"steps", "7-3",
-         "'7-3' does not fit parameter 'steps' of 'many': expected a step or a range "
-         "such as 5 or 3-7"},
+         "invalid value '7-3' for parameter 'steps' of 'many' (expected: a step or a range such as "
+         "5 or 3-7)"},
         {"colour", "red",
-         "analysis 'many' has no parameter 'colour': it takes count, ratio, is_on, "
-         "delay, bytes, group, text, part, compat, steps"},
+         "analysis 'many' has no parameter 'colour' (known: count, ratio, is_on, "
+         "delay, bytes, group, text, part, compat, steps)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         kino__analysis a;
@@ -264,7 +267,7 @@ TEST(parameters_common_to_all_are_there_where_the_definition_has_them)
     kino_error err = {0};
     CHECK_EQ(kino__analysis_init(&a, subject, given, 1, &err), KINO_ARGUMENT);
     CHECK_STR((const char *)err.message,
-              "analysis 'template' has no parameter 'steps': it takes min_count");
+              "analysis 'template' has no parameter 'steps' (known: min_count)");
     kino__analysis_deinit(&a);
 }
 

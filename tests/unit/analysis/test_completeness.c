@@ -198,7 +198,7 @@ TEST(check_holds_spans_against_the_recording_window)
     CHECK_STR(findings("outside_window,absurd_duration", trace),
               "damage absurd_duration 1/4 event 5; warning outside_window 3/4 event 5, 3, 4");
     CHECK_STR(status("outside_window", FIXTURE(OP(.ts = 0, .dur = 1))),
-              "not available: the trace does not tell its recording window");
+              "not available: the trace does not contain its recording window");
 }
 
 TEST(check_finds_spans_that_cross_on_one_thread_only)

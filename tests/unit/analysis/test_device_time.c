@@ -93,12 +93,12 @@ TEST(a_trace_without_device_work_has_no_device_time)
                 "kernel breakdown not available: no device work was recorded");
     check_rows(trace, "kernel-types", "", "kernel_types", NULL, "");
     check_notes(trace, "annotated-kernels", "",
-                "annotations of kernels not available: none on the devices");
+                "annotations of kernels not available: no annotations on the devices");
     check_notes(trace, "annotation-breakdown", "",
                 "annotations not available: the trace has none on the devices (use_gpu no: those "
                 "on the host)");
     check_notes(trace, "steps", "",
-                "steps not available: no annotations ProfilerStep#N, and no iterations");
+                "steps not available: no ProfilerStep#N annotations and no iterations");
     kino__trace_free(trace);
 }
 
@@ -213,7 +213,7 @@ TEST(gaps_are_put_down_to_host_device_or_something_else)
                "-,7,host_wait,10000,0.25;-,7,kernel_wait,30000,0.75;-,7,other,0,0");
     check_rows(trace, "idle-time", "streams=5", "idle", NULL, "");
     check_notes(trace, "idle-time", "streams=5",
-                "idle time not available: none of the streams occurs");
+                "idle time not available: none of the streams are in the trace");
     check_rows(trace, "idle-time", "", "interval_stats", NULL, "");
     check_rows(trace, "idle-time", "stats=yes", "interval_stats", NULL,
                "-,7,host_wait,1,10000,-,10000,10000,10000,10000,10000;"
@@ -579,7 +579,7 @@ TEST(steps_have_the_device_time_of_what_was_launched_in_them)
     check_rows(trace, "steps", "", "steps", NULL, "-,3,0,100,20,130;-,4,100,100,160,170");
     check_rows(trace, "steps", "include_last_step=no", "steps", NULL, "-,3,0,100,20,130");
     check_notes(trace, "steps", "include_last_step=no",
-                "without the last step: include_last_step=yes counts it");
+                "the last step is left out: set include_last_step=yes to include it");
     check_notes(trace, "steps", "", "");
     kino__trace_free(trace);
 }

@@ -128,7 +128,7 @@ TEST(modules_of_each_rank_have_trees_of_their_own)
     kino_result *result = analysis_result("modules", "", traces, 3);
     CHECK_STR(analysis_rows(result, "modules", "rank,id,parent,name"),
               "0,0,-,Net_0;0,1,0,Linear_1;1,0,-,A;1,1,0,S;1,2,-,B;1,3,2,S");
-    CHECK_STR(analysis_notes(result), "1 of 3 traces have no calls of modules");
+    CHECK_STR(analysis_notes(result), "1 of 3 traces have no module calls");
     kino_result_free(result);
     for (size_t i = 0; i < 3; i++)
         kino__trace_free(traces[i]);
@@ -142,14 +142,12 @@ TEST(modules_of_a_trace_without_any_are_not_available)
     for (size_t t = 0; t < 3; t++) {
         kino_result *result = analysis_result("modules", "", &traces[t], 1);
         CHECK_STR(analysis_rows(result, "modules", NULL), "");
-        CHECK_STR(analysis_notes(result),
-                  "modules not available: no call of a module was recorded (profile with "
-                  "with_stack=True or with_modules=True)");
+        CHECK_STR(analysis_notes(result), "modules not available: no module calls were recorded "
+                                          "(profile with with_stack=True or with_modules=True)");
         kino_result_free(result);
         result = analysis_result("lightning", "", &traces[t], 1);
         CHECK_STR(analysis_rows(result, "lightning", NULL), "");
-        CHECK_STR(analysis_notes(result),
-                  "lightning not available: the trace is not of PyTorch Lightning");
+        CHECK_STR(analysis_notes(result), "lightning not available: not a PyTorch Lightning trace");
         kino_result_free(result);
         kino__trace_free(traces[t]);
     }
@@ -196,11 +194,10 @@ TEST(lightning_actions_nest_by_time)
               "0,-,0,run_batch,1,0,100,0;1,0,1,step,1,10,20,1;2,0,1,step,1,30,20,2;"
               "3,-,0,later,1,100,5,4");
     CHECK_STR(analysis_notes(result),
-              "actions left out: 1 that cross the end of the one around them");
+              "1 actions left out: they cross the end of the enclosing action");
     kino_result_free(result);
     result = analysis_result("modules", "", &trace, 1);
-    CHECK_STR(analysis_notes(result),
-              "modules of PyTorch Lightning are in the analysis 'lightning'");
+    CHECK_STR(analysis_notes(result), "PyTorch Lightning modules are in the analysis 'lightning'");
     kino_result_free(result);
     kino__trace_free(trace);
 }

@@ -45,7 +45,7 @@ TEST(python_stacks_leave_out_small_stacks_with_a_note)
     kino__trace *trace = small_trace();
     check_flame(&trace, 1, "min_share=20", /* of 100 */
                 "0,-,0,main.py,100,40,1;1,0,1,mm,30,30,2;2,0,1,step,30,20,1",
-                "1 of 4 stacks are shorter than min_share and left out");
+                "1 of 4 stacks are below min_share and left out");
     kino__trace_free(trace);
 }
 
@@ -59,7 +59,7 @@ TEST(python_stacks_of_several_ranks_are_one_tree)
     check_flame(traces, 3, "stacks=combined",
                 "0,-,0,main.py,107,45,2;1,0,1,mm,30,30,2;2,0,1,step,30,20,1;3,2,2,mm,10,10,1;"
                 "4,0,1,add,2,2,1",
-                "1 of 3 traces have no such spans");
+                "1 of 3 traces have no matching spans");
     for (size_t i = 0; i < 3; i++)
         kino__trace_free(traces[i]);
 }

@@ -169,7 +169,7 @@ TEST(without_metadata_names_and_the_order_within_a_step_count)
     check_table(traces, 2, "steps=4", "collectives", "calls", "2");
     check_table(traces, 2, "steps=5", "collectives", "calls", "");
     kino_result *result = analysis_result("collectives", "", traces, 2);
-    CHECK(strstr(analysis_notes(result), "no metadata") != NULL);
+    CHECK(strstr(analysis_notes(result), "no collective metadata") != NULL);
     kino_result_free(result);
     free_traces(traces, 2);
 }

@@ -203,7 +203,7 @@ TEST(categories_of_tomorrow_are_unknown_with_a_note)
     kino__trace *trace = load_text("[[1,2,50,8],[2,2,7,7]]");
     kino_result *result = analysis_result("memory-timeline", "", &trace, 1);
     CHECK_STR(analysis_rows(result, "memory_timeline", "unknown,total"), "50,50;57,57");
-    CHECK(strstr(analysis_notes(result), "1 records of categories that are not known") != NULL);
+    CHECK(strstr(analysis_notes(result), "1 records of unrecognized categories") != NULL);
     kino_result_free(result);
     kino__trace_free(trace);
 }

@@ -130,8 +130,8 @@ TEST(the_step_is_told_by_its_parts_largest_first)
     n.part[KINO__ROLE_MEMCPY] = 29999; /* just below 3 % */
     n.part[KINO__ROLE_RUNTIME] = 30001;
     CHECK_STR(said(&n), "A step takes 1 ms: the device computes for 50.0 % of it, 34.0 % is host "
-                        "work with the device idle, 10.0 % waits for the data loader and 3.0 % is "
-                        "driver calls with the device idle.");
+                        "work while the device is idle, 10.0 % waits for the data loader and 3.0 % "
+                        "is driver calls while the device is idle.");
 }
 
 TEST(without_a_device_the_operators_are_told)
@@ -143,25 +143,26 @@ TEST(without_a_device_the_operators_are_told)
     n.part[KINO__ROLE_OTHER] = 100;
     n.op = KINO__STR("aten::mm");
     n.op_percent = 40;
-    CHECK_STR(said(&n),
-              "A step takes 1 µs: operators on the CPU take 90.0 % of it and in 10.0 % "
-              "no operator and no device work runs. The largest operator, aten::mm, takes "
-              "40.0 % of the operators' own time.");
+    CHECK_STR(said(&n), "A step takes 1 µs: operators on the CPU take 90.0 % of it and in 10.0 % "
+                        "neither operators nor device work run. The largest operator, aten::mm, "
+                        "takes 40.0 % of the operators' self time.");
     n.has_device = n.has_work = true; /* then kernels are told, and there is none */
     n.part[KINO__ROLE_CPU] = 0;
     n.part[KINO__ROLE_OTHER] = 1000;
-    CHECK_STR(said(&n), "A step takes 1 µs: in 100.0 % no operator and no device work runs.");
+    CHECK_STR(said(&n), "A step takes 1 µs: in 100.0 % neither operators nor device work run.");
 }
 
 TEST(what_is_missing_is_not_told)
 {
     kino__report_numbers n = nothing_known();
-    CHECK_STR(said(&n), "There is no step time: neither steps nor operators that take time.");
+    CHECK_STR(
+        said(&n),
+        "There is no step time: the trace contains neither steps nor operators that take time.");
     n.has_device = true;
-    CHECK_STR(said(&n), "There are neither steps nor operators in it, so there is no step time; "
-                        "the tables below show what is there.");
+    CHECK_STR(said(&n), "The trace contains neither steps nor operators, so there is no step time; "
+                        "the tables below show what was recorded.");
     n.events_used = 0;
-    CHECK_STR(said(&n), "There are no operators, kernels or calls in it: nothing to report.");
+    CHECK_STR(said(&n), "The trace contains no operators, kernels or calls: nothing to report.");
 }
 
 TEST(calls_into_a_driver_do_not_show_that_the_device_was_idle)
@@ -189,10 +190,10 @@ TEST(only_ranks_that_keep_the_others_waiting_are_named)
     n.advice_is_slow = true;
     n.advice_gain = 7;
     n.advice_whose = KINO__STR("rank 2's step");
-    CHECK_STR(said(&n), "A step takes 1 µs (mean of 4 ranks): the device computes for 100.0 % of "
-                        "it. Rank 2 is the slowest: its kernels take 3 µs more per step than the "
-                        "median rank's. First to look at: why rank 2 is the slowest (could save up "
-                        "to 7.0 % of rank 2's step).");
+    CHECK_STR(said(&n),
+              "A step takes 1 µs (mean of 4 ranks): the device computes for 100.0 % of it. Rank 2 "
+              "is the slowest: its kernels take 3 µs more per step than the median rank's. Start "
+              "with: why rank 2 is the slowest (could save up to 7.0 % of rank 2's step).");
 }
 
 TEST(memory_advice_and_trust_are_told)
@@ -211,11 +212,11 @@ TEST(memory_advice_and_trust_are_told)
     n.advice_gain = 12.34;
     n.losses = 0;
     n.warnings = 2;
-    CHECK_STR(said(&n), "A step takes 1 µs: the device computes for 100.0 % of it. Step 7 stands "
-                        "out with 3 µs, 3.0 times the median. Memory peaks at 8 GB on GPU0, 50.0 % "
-                        "of its 16 GB. First to look at: use fewer words (could save up to 12.3 % "
-                        "of the step). Not all of the recording fits together (2 warnings): for "
-                        "details, run kino check.");
+    CHECK_STR(said(&n),
+              "A step takes 1 µs: the device computes for 100.0 % of it. Step 7 stands out with 3 "
+              "µs, 3.0 times the median. Memory peaks at 8 GB on GPU0, 50.0 % of its 16 GB. Start "
+              "with: use fewer words (could save up to 12.3 % of the step). The recording is "
+              "partly inconsistent (2 warnings): for details, run kino check.");
     n = nothing_known();
     n.has_step_events = n.has_device = n.has_work = true;
     n.step_time = 1000;
@@ -226,9 +227,8 @@ TEST(memory_advice_and_trust_are_told)
     n.losses = 1;
     n.damages = 1;
     CHECK_STR(said(&n), "A step takes 1 µs: the device computes for 100.0 % of it. Memory peaks at "
-                        "1 kB on CPU, counted from the start of the profiler. The recording is "
-                        "incomplete (1 loss, 1 damage): for "
-                        "details, run kino check.");
+                        "1 kB on CPU, relative to the start of the profiler. The recording is "
+                        "incomplete (1 loss, 1 damage): for details, run kino check.");
 }
 
 /* -- averages -- */

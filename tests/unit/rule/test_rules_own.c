@@ -301,7 +301,7 @@ TEST(rule_idle_gaps_speaks_above_its_share)
     said s = scene_says(gaps(100001, 0), "idle-gaps", NULL);
     CHECK(s.is_said && said_near(s.gain, 10.0001));
     CHECK(said_holds(s.seen, "100 % in operators") &&
-          said_holds(s.seen, "with the host in aten::nonzero"));
+          said_holds(s.seen, "while the host is in aten::nonzero"));
 }
 
 TEST(rule_idle_gaps_counts_long_gaps_only)

@@ -314,7 +314,7 @@ TEST(time_in_steps_inside_steps_counts_once)
     scene_step(s, 900000, SCENE_STEP + 200000); /* crosses the end of the first one */
     scene_host(s, "user_annotation", LOADER, 100000, 600000);
     said a = scene_says(s, "data-loading", NULL);
-    CHECK(strstr(a.seen, "50.0 % of the step time is in the data loader") != NULL);
+    CHECK(strstr(a.seen, "50.0 % of the step time is spent in the data loader") != NULL);
     CHECK(fabs(a.gain - 50) < 1e-9);
 }
 

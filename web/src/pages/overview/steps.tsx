@@ -120,7 +120,7 @@ export function AverageStep({ result, rank }: { result: Result; rank: string }) 
     );
   const ranks = rank === ALL ? all.length : 1;
   const caption =
-    `average of ${formatCount(of.steps)} ${of.steps === 1 ? 'step' : 'steps'}` +
+    `mean of ${formatCount(of.steps)} ${of.steps === 1 ? 'step' : 'steps'}` +
     (ranks > 1 ? ` on ${ranks} ranks` : '');
   return (
     <Panel title="Average step" help={ROLE_HELP} actions={<span class="muted">{caption}</span>}>
