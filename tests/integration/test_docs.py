@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Documents against what they describe: manual pages, folder READMEs, examples in headers, the README's commands, ARCHITECTURE's layers.
+"""Documents against what they describe: manual pages, folder READMEs, examples in headers, commands of README and guide, links, ARCHITECTURE's layers.
 
 Each part fails when something is added to the program without its page, or taken away without it."""
 import fnmatch
@@ -164,29 +164,71 @@ def kino_calls(block):
                 yield words[1:]
 
 
-def check_readme(report):
-    commands = set(members("src/cli/commands.def", "COMMAND"))
-    calls = 0
-    for block in blocks_of((ROOT / "README.md").read_text()):
-        is_shell = re.search(r"^(?:[A-Z_]+=\S+ )*(?:kino|make|git|cmake|tools/\S+) ", block, re.M)
-        if not is_shell:
+README_WORDS = 900
+PAGES = ("README.md", "docs/guide.md")
+NOT_RUN = {"serve", "record", "daemon", "status", "trigger", "doctor"}  # they wait, or depend on the machine: their own tests run them
+
+
+def check_block(report, page, block, commands):
+    """A block of commands is a shell script; its targets, commands and options exist. Returns the calls of kino in it."""
+    done = subprocess.run(["bash", "-n"], input=block, text=True, capture_output=True, check=False)
+    report.check(f"{page}: a block is a shell script", done.returncode == 0, done.stderr[:200] + block[:100])
+    for target in re.findall(r"^make ([a-z-]+)", block, re.M):
+        report.check(f"{page}: make {target}", re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.M) is not None)
+    calls = list(kino_calls(block))
+    for words in calls:
+        if not report.check(f"{page}: kino {words[0]}", words[0] in commands):
             continue
-        done = subprocess.run(["bash", "-n"], input=block.replace("<this repository>", "URL"), text=True, capture_output=True, check=False)
-        report.check("a block of the README is a shell script", done.returncode == 0, done.stderr[:200] + block[:100])
-        for target in re.findall(r"^make ([a-z-]+)", block, re.M):
-            report.check(f"README: make {target}", re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.M) is not None)
-        for words in kino_calls(block):
-            calls += 1
-            if not report.check(f"README: kino {words[0]}", words[0] in commands):
-                continue
-            options = help_of(words[0])
-            own = words[1:words.index("--")] if "--" in words else words[1:]
-            for option in (word.split("=")[0] for word in own if word.startswith("--")):
-                report.check(f"README: kino {words[0]} {option}", re.search(rf"^  {option}\b", options, re.M) is not None)
-    report.check("the README shows commands", calls > 5, calls)
-    named = set(re.findall(r"`kino ([a-z]+)", (ROOT / "README.md").read_text()))
-    report.equal("README: commands that do not exist", sorted(named - commands), [])
-    report.equal("README: commands that it does not name", sorted(commands - named), [])
+        options = help_of(words[0])
+        own = words[1:words.index("--")] if "--" in words else words[1:]
+        for option in (word.split("=")[0] for word in own if word.startswith("--")):
+            report.check(f"{page}: kino {words[0]} {option}", re.search(rf"^  {option}\b", options, re.M) is not None)
+    return calls
+
+
+def run_lines(report, page, block, folder):
+    """Runs the lines of a block that begin with kino, as they stand, in a directory with the run and the trace that they name."""
+    path = os.pathsep.join([str(pathlib.Path(common.program()).parent), os.environ["PATH"]])
+    for line in block.splitlines():
+        words = line.split(" #")[0].split("| flamegraph.pl")[0].rstrip()
+        if not words.startswith("kino ") or words.split()[1] in NOT_RUN:
+            continue
+        done = subprocess.run(["bash", "-c", words], cwd=folder, env=dict(os.environ, PATH=path), capture_output=True, check=False)
+        is_gate = "--fail-on" in words
+        report.check(f"{page}: {words}", done.returncode == 0 or (is_gate and done.returncode == 3), done)
+
+
+def make_inputs(folder):
+    """demo-run as make demo leaves it, run/ and trace.json.gz."""
+    for name in ("demo-run", "run"):
+        common.run("demo", pathlib.Path(folder, name), "--no-info", "--quiet")
+    common.run("convert", next(pathlib.Path(folder, "run").glob("*.json*")), pathlib.Path(folder, "trace.json.gz"), "--quiet")
+
+
+def check_pages(report):
+    commands, calls, named = set(members("src/cli/commands.def", "COMMAND")), 0, {}
+    with tempfile.TemporaryDirectory() as folder:
+        make_inputs(folder)
+        for page in PAGES:
+            text = (ROOT / page).read_text()
+            named[page] = set(re.findall(r"`kino ([a-z]+)", text))
+            for block in blocks_of(text):
+                if re.search(r"^(?:[A-Z_]+=\S+ )*(?:kino|make|git|cmake|tools/\S+) ", block, re.M):
+                    calls += len(check_block(report, page, block, commands))
+                    run_lines(report, page, block, folder)
+    report.check("the pages show commands", calls > 15, calls)
+    for page in PAGES:
+        report.equal(f"{page}: commands that do not exist", sorted(named[page] - commands), [])
+        report.equal(f"{page}: commands that it does not name", sorted(commands - named[page]), [])
+    words = len((ROOT / "README.md").read_text().split())
+    report.check(f"README.md has at most {README_WORDS} words", words <= README_WORDS, words)
+
+
+def check_links(report):
+    """Files that documents link to exist."""
+    for page in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]):
+        for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.S)):
+            report.check(f"{page.relative_to(ROOT)}: link to {target}", (page.parent / target).exists())
 
 
 # -- ARCHITECTURE's table of layers
@@ -220,7 +262,8 @@ def main():
     check_writers(report)
     check_readmes(report)
     skipped = check_header_examples(report) + check_engine_example(report)
-    check_readme(report)
+    check_pages(report)
+    check_links(report)
     check_layers(report)
     return report.finish(skipped)
 
