@@ -1,8 +1,8 @@
-# The usual errands; the work is in CMakePresets.json and tools/.
-#   make demo     from nothing to a first result      make bench    speed, as a table and as JSON
-#   make check    what is quick, before a review      make fuzz     each target for FUZZ_SECONDS
-#   make test     everything that must hold           make lint     format, static checks, layers
-#   make test-all more seeds, and what takes long     make install  into PREFIX (DESTDIR is honoured)
+# Common tasks; the work is in CMakePresets.json and tools/.
+#   make demo     build, sample run, report           make bench    benchmarks, as a table and as JSON
+#   make check    quick tests, two minutes            make fuzz     each target for FUZZ_SECONDS
+#   make test     all tests that must pass            make lint     format, static checks, layers
+#   make test-all more seeds, and slow tests          make install  into PREFIX (honors DESTDIR)
 #   make wheel    import kino, as a wheel and an sdist
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
@@ -17,7 +17,7 @@ release:
 	@tools/build release --jobs $(JOBS) --progress
 
 demo:
-	@echo 'make demo: the packages that the build needs, the build (some minutes the first time), then a run and its report'
+	@echo 'make demo: installs the packages needed, builds (a few minutes the first time), then writes a sample run and reports on it'
 	@$(MAKE) --no-print-directory release
 	@tools/run-demo build/release/kino
 

@@ -90,7 +90,7 @@ for (const run of RUNS)
       const rows = rowsOf(answer, 'recommendations', 'recommendations');
       const several = answer.report.ranks.length > 1;
       const gain = (row: Record<string, CellValue>) =>
-        row.gain_percent === null ? 'gain not known'
+        row.gain_percent === null ? 'gain unknown'
           : `up to ${formatPercent(Number(row.gain_percent))}${several && row.rank !== null ? ` of rank ${row.rank}'s step` : ''}`;
       expect(await findings(page)).toEqual(rows.map((row) => ({ title: row.title, gain: gain(row), seen: row.seen })));
       const said = await query('SELECT title, seen FROM recommendations', traces(run));
@@ -98,7 +98,7 @@ for (const run of RUNS)
       // the headline's first advice is the first finding
       const first = answer.report.summary.find((s) => s.text.startsWith('Start with'))!.text;
       expect(first).toContain(String(rows[0]!.title));
-      expect(first).toContain(gain(rows[0]!).replace('gain not known', ''));
+      expect(first).toContain(gain(rows[0]!).replace('gain unknown', ''));
     });
 
     it('who is the slowest: the same sentence everywhere, or none', async () => {
@@ -114,7 +114,7 @@ for (const run of RUNS)
           const rows = await table(page, 'Stragglers');
           expect(rows.map((row) => row.Rank)).toEqual(truth.straggler === null ? [] : [String(truth.straggler)]);
           for (const row of rows) expect(said[0]).toContain(`its ${row.Cause} take`);
-          if (rows.length === 0) expect(await page.locator('main').innerText()).toContain('No rank keeps the others waiting');
+          if (rows.length === 0) expect(await page.locator('main').innerText()).toContain('No rank delays the others');
         }
       }
       if (truth.straggler !== null) expect(said[0]).toMatch(new RegExp(`^Rank ${truth.straggler} is the slowest: `));
@@ -170,7 +170,7 @@ for (const run of RUNS)
       expect([tiles.Computing, tiles['Not computing'], tiles.Idle])
         .toEqual(['compute_time_pctg', 'non_compute_time_pctg', 'idle_time_pctg'].map(mean));
       await show(run, 'deep/gaps');
-      const blame = await bars(page, 'Who is to blame');
+      const blame = await bars(page, 'Causes');
       const gaps = async (least: string) => tableOf(await ask('analyze', 'gaps', traces(run), '--min-gap', least), 'blame');
       const [long, every] = [await gaps('10us'), await gaps('0')];
       const timeOf = (of: typeof long, rank: unknown) =>

@@ -126,10 +126,10 @@ describe('finding and selecting', () => {
     const second = (await written()).get('select');
     await page.keyboard.press('Shift+Enter');
     await expect.poll(async () => (await written()).get('select')).toBe(first);
-    await page.getByRole('button', { name: 'Next hit' }).click();
+    await page.getByRole('button', { name: 'Next match' }).click();
     await expect.poll(async () => (await written()).get('select')).toBe(second);
-    await page.getByRole('button', { name: 'Previous hit' }).click();
-    await page.getByRole('button', { name: 'Previous hit' }).click();
+    await page.getByRole('button', { name: 'Previous match' }).click();
+    await page.getByRole('button', { name: 'Previous match' }).click();
     await expect.poll(() => counter().innerText()).toBe(nth(total <= 1000 ? total : 1000));
   });
 

@@ -168,7 +168,7 @@ async function ask(url: string, init: RequestInit, signal?: AbortSignal): Promis
       response = await fetch(round ? withParam(url, 'wait', '1') : url, { ...init, signal });
     } catch (error) {
       if (signal?.aborted) throw error;
-      throw new ApiError(0, 'the server does not answer: is kino serve still running?');
+      throw new ApiError(0, 'the server does not respond: is kino serve still running?');
     }
     if (response.status === 202) {
       showProgress(name, (await response.json()) as Waiting, since);

@@ -61,22 +61,21 @@ function Content() {
   if (runs.value.length === 0)
     return (
       <Page title="No runs yet">
-        <p>A trace that is written into the folder, or into one below it, shows up here by itself.</p>
+        <p>Traces appear here as soon as they are written to the folder or one of its subfolders.</p>
         <p class="muted">
-          <code>torch.profiler.tensorboard_trace_handler</code> writes such traces; <code>kino demo</code> makes
-          a run to look at.
+          <code>torch.profiler.tensorboard_trace_handler</code> writes such traces; <code>kino demo</code> creates a sample run.
         </p>
       </Page>
     );
   if (!page) return <Empty reason={`There is no page '${view.value}'.`} />;
   const current = currentRun.value;
   if (!current)
-    return <Empty reason={`There is no run '${run.value ?? ''}' here; choose another at the left.`} />;
+    return <Empty reason={`There is no run '${run.value ?? ''}' here; choose another on the left.`} />;
   if (current.state === 'failed')
     return (
       <Page title={page.title}>
         <ErrorBox title="This run cannot be read." message={current.error ?? ''} />
-        <p class="muted">It is tried again when its files change; other runs are at the left.</p>
+        <p class="muted">Kino tries again when its files change; other runs are on the left.</p>
       </Page>
     );
   const missing = page.available?.(current) ?? null;

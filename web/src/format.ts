@@ -145,7 +145,7 @@ export function titleOf(name: string): string {
 /** A sentence of the program for the page: what is an option there is a box here. */
 export function sentence(text: string): string {
   const said = text
-    .replace(/--span chooses another/, 'choose another under Span at the left')
+    .replace(/--span chooses another/, 'choose another under Span on the left')
     .replace(/\binclude_last_step\b/, '“Include last step”')
     .replace(/--([a-z]+(?:-[a-z]+)*)/g, (_, name: string) => `“${titleOf(name.replaceAll('-', '_'))}”`);
   // names of operators and tables stay as they are written

@@ -111,7 +111,7 @@ describe('texts', () => {
 describe('sentences of the program', () => {
   it('name boxes of the page instead of options', () => {
     expect(sentence('1 older span left out: --span chooses another')).toBe(
-      '1 older span left out: choose another under Span at the left',
+      '1 older span left out: choose another under Span on the left',
     );
     expect(sentence('without the last step, as in HTA: include_last_step keeps it')).toBe(
       'Without the last step, as in HTA: “Include last step” keeps it',

@@ -147,7 +147,7 @@ describe('waitForPong', () => {
       'closed',
     );
     await expect(waitForPong({ closed: false, postMessage: () => undefined }, never, 1, 5)).rejects.toThrow(
-      'did not answer',
+      'did not respond',
     );
   });
 });

@@ -65,7 +65,7 @@ describe('decodeTile', () => {
       tracks: [{ track: 0, slices: [{ start: 0, dur: 1, id: 1, name: 'xyz', row: 0 }] }],
     });
     expect(() => decodeTile(buffer.slice(0, 40))).toThrow('not a tile');
-    expect(() => decodeTile(buffer.slice(0, buffer.byteLength - 2))).toThrow('cut short');
+    expect(() => decodeTile(buffer.slice(0, buffer.byteLength - 2))).toThrow('truncated');
     const other = buffer.slice(0);
     new DataView(other).setUint32(4, 2, true);
     expect(() => decodeTile(other)).toThrow('version 2');

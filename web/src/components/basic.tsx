@@ -97,7 +97,7 @@ interface ErrorBoxProps {
   title?: string;
 }
 
-export function ErrorBox({ message, onRetry, title = 'This did not work.' }: ErrorBoxProps) {
+export function ErrorBox({ message, onRetry, title = 'Something went wrong.' }: ErrorBoxProps) {
   return (
     <div class="error-box" role="alert">
       <strong>{title}</strong> <span>{sentence(message)}</span>

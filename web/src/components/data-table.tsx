@@ -113,14 +113,14 @@ export function DataTable(props: DataTableProps) {
         <button
           type="button"
           class="button button-quiet"
-          data-tip="Save the rows shown as CSV"
+          data-tip="Save the visible rows as CSV"
           onClick={() => download(`${id}.csv`, 'text/csv', toCsv(table, rows, shown))}>
           CSV
         </button>
         <button
           type="button"
           class="button button-quiet"
-          data-tip="Save the rows shown as JSON"
+          data-tip="Save the visible rows as JSON"
           onClick={() => download(`${id}.json`, 'application/json', toJson(table, rows, shown))}>
           JSON
         </button>

@@ -68,7 +68,7 @@ export function HeatMap(props: HeatMapProps) {
               width={width}
               height={height}
               role="group"
-              aria-label={`${title ?? 'Heat map'}; arrow keys go from cell to cell`}
+              aria-label={`${title ?? 'Heat map'}; arrow keys move between cells`}
               onKeyDown={onKey}>
               <text x={left - 6} y={14} class="axis axis-end">
                 {rowTitle}

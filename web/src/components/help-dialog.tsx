@@ -3,16 +3,16 @@ import { keyHelp } from './commands';
 import { Dialog } from './controls';
 
 const everywhere = [
-  ['Ctrl+Shift+P', 'commands: go to a page, a run, an analysis; switch the theme'],
+  ['Ctrl+Shift+P', 'commands: go to a page, run or analysis; switch the theme'],
   ['?', 'this sheet'],
-  ['Esc', 'close a dialog, empty a filter'],
+  ['Esc', 'close a dialog, clear a filter'],
   ['Tab, Shift+Tab', 'next, previous control'],
 ] as const;
 const tables = [
   ['↑ ↓ Page Home End', 'move between rows'],
   ['Enter', 'open the row, its details or its event'],
-  ['→ ←', 'open, close a group or a branch of a tree'],
-  ['Enter on a head', 'sort by it, as a click does; again: the other way round (← → go from head to head)'],
+  ['→ ←', 'expand or collapse a group or a tree node'],
+  ['Enter on a header', 'sort by this column; again: reverse the order (← → move between headers)'],
 ] as const;
 
 function Keys({ title, rows }: { title: string; rows: readonly (readonly [string, string])[] }) {
@@ -51,7 +51,7 @@ export function HelpDialog({ onClose }: { onClose: () => void }) {
       <p class="muted">
         The address of the page restores what you see: copy it to show it to somebody.{' '}
         <a href="./licenses.txt" target="_blank" rel="noreferrer">
-          Licences of the parts
+          Licenses of third-party components
         </a>
       </p>
     </Dialog>

@@ -102,7 +102,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
             {c.keys && <kbd>{c.keys}</kbd>}
           </li>
         ))}
-        {found.length === 0 && <li class="muted">Nothing fits.</li>}
+        {found.length === 0 && <li class="muted">No matches.</li>}
       </ul>
     </Dialog>
   );

@@ -20,11 +20,9 @@ import { largestChange, pairTree } from './diff/tree';
 import './diff.css';
 
 const about =
-  'All times are for one step of one rank. The run at the left is the baseline; ' +
-  'red: the other one takes longer, green: it takes less.';
+  'All times are for one step of one rank. The run on the left is the baseline; red: the other run takes longer, green: it takes less time.';
 const alone =
-  'There is only one run here. Put a second one into the folder, or start kino serve with two traces, ' +
-  'to compare them.';
+  'There is only one run. To compare, add a second one to the folder, or start kino serve with two traces.';
 
 export default function Diff() {
   const others = runs.value.filter((r) => r.name !== run.value);
@@ -143,12 +141,12 @@ function Steps({ table, other }: { table: Table; other: string }) {
         <Figure
           name="Step, baseline"
           value={left === null ? '–' : formatDuration(left)}
-          help={`Average of a step of ${run.value ?? ''}`}
+          help={`Mean step time of ${run.value ?? ''}`}
         />
         <Figure
           name="Step, other"
           value={right === null ? '–' : formatDuration(right)}
-          help={`Average of a step of ${other}`}
+          help={`Mean step time of ${other}`}
         />
         <Figure
           name="Change"
@@ -160,7 +158,7 @@ function Steps({ table, other }: { table: Table; other: string }) {
           name="Change %"
           value={percent === null ? '–' : `${sign}${formatPercent(percent)}`}
           tone={tone}
-          help="Of the baseline"
+          help="Relative to the baseline"
         />
       </div>
       <div class="columns-2">

@@ -9,16 +9,14 @@ import { CommunicationStacks, ComputationStacks, stepsOf, StepSelect } from './d
 import './distributed.css';
 
 const GROUPS_HELP =
-  'Collectives matched between ranks: their kernels, or the spans of the host where there are none. The last rank is the one that most often started ' +
-  'last: the others wait for it.';
+  'Collectives matched between ranks: their kernels, or host spans if there are none. The last rank is the one that most often started last: the others wait for it.';
 
 const WORKERS_HELP =
-  'Sizes are those of the inputs. Latency is the time that the ranges of its calls cover on host and ' +
-  'device; the part beyond the transfer is waiting.';
+  'Sizes are those of the inputs. Latency is the time covered by its calls on host and device; the part beyond the transfer is waiting.';
 
 const PAGE_HELP =
   'Calls of a collective on different workers are matched by name, process group, step and order. ' +
-  'Only lengths are compared, so clocks that differ do no harm.';
+  'Only durations are compared, so clocks do not need to be synchronized.';
 
 const GROUP_TITLES = {
   operation: 'Collective',

@@ -22,8 +22,8 @@ import { ancestors, flameOf, search, windowOf, type Flame } from './flame/model'
 import './flame.css';
 
 const about =
-  'Time by call stack, all chosen workers together, the longest at the left. Wall time on the thread; ' +
-  'stacks below 0.01 % of all time are left out.';
+  'Time by call stack, all chosen workers combined, longest on the left. Wall time on the thread; ' +
+  'stacks below 0.01 % of the total time are left out.';
 
 export default function FlamePage() {
   const stacks = urlSignal('stacks', 'combined');
@@ -33,7 +33,7 @@ export default function FlamePage() {
   const zoom = urlSignal('zoom', '');
   const text = urlSignal('find', '');
   useKeyHelp([
-    { group: 'Flame graph', keys: 'click', does: 'zoom to a frame; on a frame above it: back to that one' },
+    { group: 'Flame graph', keys: 'click', does: 'zoom to a frame; click a frame above it to zoom out' },
     { group: 'Flame graph', keys: '← → ↑ ↓ Enter', does: 'move between frames, zoom' },
     { group: 'Flame graph', keys: 'Esc, double click', does: 'show all' },
   ]);
@@ -71,7 +71,7 @@ export default function FlamePage() {
                 ]}
               />
               <Checkbox
-                label="Threads apart"
+                label="Separate threads"
                 checked={threads.value === 'yes'}
                 onChange={(on) => set(threads)(on ? 'yes' : 'no')}
               />

@@ -147,7 +147,7 @@ export default function Kernels() {
             </Panel>
             <Panel
               title="Tensor cores"
-              help="Kernel time by whether the kernel uses tensor cores (matrix cores), as its name tells."
+              help="Kernel time by whether the kernel uses tensor cores (matrix cores), judged by its name."
             >
               <View of={cores} notes={false} height={190}>
                 {(result) => <TensorCores ratios={ofRank(tableOf(result, 'ratios'), rank)} />}

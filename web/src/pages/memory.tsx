@@ -56,10 +56,10 @@ function Peaks({ result, device }: { result: Result; device: Device }) {
           <div class="figure-name">Peak reached at {formatTime(time)} by</div>
           <div class="figure-text">
             {event === null ? (
-              asText(row.operator) || 'an allocation outside of operators'
+              asText(row.operator) || 'an allocation outside operators'
             ) : (
               <a href={hashOf('timeline', { select: String(event) })}>
-                {asText(row.operator) || 'an allocation outside of operators'}
+                {asText(row.operator) || 'an allocation outside operators'}
               </a>
             )}
           </div>

@@ -10,17 +10,15 @@ import { ModuleTree } from './modules/module-tree';
 import './modules.css';
 
 const PAGE_HELP =
-  'A row is a place in the tree of modules: a path of modules from the top, with the calls made ' +
-  'there. Host time is that of the calls, device time that of the work launched below them; the ' +
-  'backward pass counts in neither.';
+  'A row is a place in the module tree: a path of modules from the top, with the calls made there. Host time is the time of the calls, device time that of the work launched below them; neither includes the backward pass.';
 
 function Actions({ result, rank }: { result: Result; rank: string }) {
   const table = useMemo(() => ofRank(tableOf(result, 'lightning_actions'), rank), [result, rank]);
   const at = (name: string) => place(table, name);
   return (
     <Panel
-      title="Actions of the trainer"
-      help="What Lightning's profiler marked, as it nests by time on its thread."
+      title="Trainer actions"
+      help="Actions marked by Lightning's profiler, nested by time on their thread."
     >
       <Tree
         table={table}
@@ -60,7 +58,7 @@ function Content({ modules, lightning, rank }: ContentProps) {
         reason={missing(
           modules.input.notes,
           'modules',
-          'modules not available: no call of a module was recorded (profile with with_stack=True)',
+          'modules not available: no module calls were recorded (profile with with_stack=True)',
         )}
       />
     );

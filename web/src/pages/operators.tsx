@@ -18,8 +18,7 @@ import { CallStacks } from './operators/call-stacks';
 import './operators.css';
 
 const PAGE_HELP =
-  'All calls of each operator over the whole trace. Self leaves out operators inside it, total has ' +
-  'them; an operator inside one of its own name counts at both levels.';
+  'All calls of each operator over the whole trace. Self excludes operators inside it, total includes them; an operator inside one of the same name is counted at both levels.';
 
 const RINGS = [
   { column: 'device_self_duration', title: 'Device self time' },

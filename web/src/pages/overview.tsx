@@ -35,7 +35,7 @@ function isHostOnly(result: Result, rank: string): boolean {
 
 function Devices({ result, rank, several }: { result: Result; rank: string; several: boolean }) {
   return (
-    <Panel title="GPU summary" help="Over the time from the start of the first step to the end of the last.">
+    <Panel title="GPU summary" help="From the start of the first step to the end of the last.">
       <Gpus
         table={ofRank(tableOf(result, 'gpu_summary'), rank)}
         several={several}
@@ -67,7 +67,7 @@ function Configuration({ result, rank }: { result: Result; rank: string }) {
       <Figure name="Workers" value={texts('number_of_workers') || '–'} help="Traces of the run's ranks" />
       <Figure name="Device type" value={types || '–'} help={help('device_type')} />
       {types !== HOST_ONLY && (
-        <Figure name="Devices used" value={formatCount(devices)} help="Devices that had work" />
+        <Figure name="Devices used" value={formatCount(devices)} help="Devices with work" />
       )}
       <Figure
         name={left > 0 ? `Steps (${left} left out)` : 'Steps'}

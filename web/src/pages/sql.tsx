@@ -92,7 +92,7 @@ export default function Sql() {
   return (
     <Page
       title="SQL"
-      help="SQLite's dialect, read-only, over the events of the run and every analysis, as kino query.">
+      help="SQLite dialect, read-only, over the events of the run and every analysis, as in kino query.">
       <div class="sql-split">
         <Panel
           title="Statement"
@@ -161,7 +161,7 @@ function Editor({ value, onChange, onRun, box }: EditorProps) {
 }
 
 function History({ onPick }: { onPick: (sql: string) => void }) {
-  if (history.value.length === 0) return <Empty reason="Nothing asked yet." />;
+  if (history.value.length === 0) return <Empty reason="No queries yet." />;
   return (
     <div class="schema">
       <ul class="history-list">
@@ -174,7 +174,7 @@ function History({ onPick }: { onPick: (sql: string) => void }) {
         ))}
       </ul>
       <Button kind="quiet" onClick={forgetHistory}>
-        Forget all
+        Clear history
       </Button>
     </div>
   );

@@ -64,7 +64,7 @@ export function selectEvent(store: Store, event: EventRef): void {
   store.areaTables.value = null;
   store.flows = [];
   store.flowAt = 0;
-  const many = event.events > 1 ? `, the longest of ${event.events} that lie together here` : '';
+  const many = event.events > 1 ? `, the longest of ${event.events} at this place` : '';
   const when = `${formatDuration(event.dur)} at ${formatTime(event.start)}`;
   store.spoken.value = `Selected ${event.name}, ${when}, on ${trackName(store, event.track)}${many}.`;
   store.invalidate(DRAW_OVERLAY | DRAW_HEADER);
@@ -184,7 +184,7 @@ export async function goToId(store: Store, id: number, isShown = true): Promise<
         store.setView(surroundings(range, store.model.bounds));
       selectEvent(store, event);
       revealTrack(store, event.track, event.row);
-    } else toast('This event is not drawn on the timeline.');
+    } else toast('This event is not shown in the timeline.');
   } catch (e) {
     if (!signal.aborted) toast(`The event cannot be shown: ${messageOf(e)}`, 'bad');
   }

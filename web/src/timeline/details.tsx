@@ -8,7 +8,7 @@ import { CATEGORIES } from './colors';
 import { refOf } from './requests';
 import type { Store } from './store';
 
-/** Columns that say where it is drawn: for programs. */
+/** Columns that say track: for programs. */
 const INNER = new Set(['track', 'row', 'trace', 'name', 'id', 'phase']);
 
 function optional(result: Result, name: string): Table | null {
@@ -79,7 +79,7 @@ function Args({ table }: { table: Table | null }) {
 }
 
 function Stack({ store, table }: { store: Store; table: Table | null }) {
-  if (!table || table.rows.length === 0) return <p class="tl-none">It has no parents.</p>;
+  if (!table || table.rows.length === 0) return <p class="tl-none">No parents.</p>;
   return (
     <ol class="tl-stack">
       {objects(table).map((row, i) => (
@@ -94,7 +94,7 @@ function Stack({ store, table }: { store: Store; table: Table | null }) {
 }
 
 function Links({ store, table }: { store: Store; table: Table | null }) {
-  if (!table || table.rows.length === 0) return <p class="tl-none">It is linked with nothing.</p>;
+  if (!table || table.rows.length === 0) return <p class="tl-none">No links.</p>;
   return (
     <ul class="tl-links">
       {objects(table).map((row, i) => (
@@ -113,7 +113,7 @@ export function Details({ store }: { store: Store }) {
   const details = store.details.value;
   if (selection.kind !== 'event') {
     return (
-      <Empty reason="Click on a slice to see all about it; drag over tracks for sums; ? shows all keys." />
+      <Empty reason="Click a slice for details; drag over tracks for totals; press ? for all keys." />
     );
   }
   const { event } = selection;
@@ -132,7 +132,7 @@ export function Details({ store }: { store: Store }) {
         <button
           type="button"
           class="button button-quiet"
-          data-tip="Centre it; again: zoom to it (F)"
+          data-tip="Center it; again: zoom to it (F)"
           onClick={() => focusSelection(store)}
         >
           Focus
@@ -151,9 +151,9 @@ export function Details({ store }: { store: Store }) {
             <Args table={optional(result, 'args')} />
           </section>
           <section>
-            <h3>Linked with</h3>
+            <h3>Links</h3>
             <Links store={store} table={optional(result, 'links')} />
-            <h3>Inside of</h3>
+            <h3>Enclosing events</h3>
             <Stack store={store} table={optional(result, 'stack')} />
           </section>
         </div>

@@ -49,7 +49,7 @@ function TrackLabel({ store, line }: { store: Store; line: Line }) {
           class="tl-icon"
           aria-pressed={isThin}
           aria-label={`Thin rows: ${track.name}`}
-          data-tip={isThin ? 'Rows of full height' : 'Thin rows'}
+          data-tip={isThin ? 'Full-height rows' : 'Thin rows'}
           onClick={() => toggleCompact(store, thinKey(line))}
         >
           {isThin ? '⇕' : '≡'}

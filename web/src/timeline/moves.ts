@@ -33,7 +33,7 @@ export function stepFlow(store: Store, direction: 1 | -1): void {
   const strong = store.flows[store.flowAt];
   const flow = strong && isFit(strong) ? strong : store.flows.find(isFit);
   if (flow) goToEvent(store, direction > 0 ? flow.to : flow.from);
-  else store.spoken.value = direction > 0 ? 'Nothing follows by a flow.' : 'Nothing precedes by a flow.';
+  else store.spoken.value = direction > 0 ? 'No outgoing flow.' : 'No incoming flow.';
 }
 
 export function otherFlow(store: Store): void {

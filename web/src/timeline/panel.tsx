@@ -38,7 +38,7 @@ function AreaTables({
   const chosen = useSignal('slices');
   const tables = result.tables.filter((t) => t.rows.length > 0);
   const table = tables.find((t) => t.name === chosen.value) ?? tables[0];
-  if (!table) return <Empty reason="There is nothing in this area." />;
+  if (!table) return <Empty reason="No events in this area." />;
   const nameAt = table.columns.findIndex((c) => c.name === 'name');
   const onRow =
     table.name === 'slices' && nameAt >= 0
@@ -79,7 +79,7 @@ function AreaTables({
 function AreaPanel({ store, height }: { store: Store; height: number }) {
   const selection = store.selection.value;
   const tables = store.areaTables.value;
-  if (selection.kind !== 'area') return <Empty reason="Drag over the tracks to sum up what lies there." />;
+  if (selection.kind !== 'area') return <Empty reason="Drag over the tracks to see totals." />;
   const { area } = selection;
   return (
     <div class="tl-area">
@@ -97,7 +97,7 @@ function namedTracks(store: Store, table: Table | null): Table {
   return {
     ...table,
     columns: table.columns.map((c, i) =>
-      i === at ? { ...c, type: 'string', help: 'where it is drawn' } : c,
+      i === at ? { ...c, type: 'string', help: 'track' } : c,
     ),
     rows: table.rows.map((row) => row.with(at, trackName(store, Number(row[at])))),
   };
@@ -108,8 +108,8 @@ function SearchPanel({ store, height }: { store: Store; height: number }) {
   const table = useMemo(() => namedTracks(store, found.table), [found.table]);
   if (found.error) return <ErrorBox message={found.error} />;
   if (found.isPending) return <Loading run={null} height={80} />;
-  if (found.query === '') return <Empty reason="Press / and type a part of a name." />;
-  if (found.events.length === 0) return <Empty reason={`Nothing is named like '${found.query}'.`} />;
+  if (found.query === '') return <Empty reason="Press / and type part of a name." />;
+  if (found.events.length === 0) return <Empty reason={`No events match '${found.query}'.`} />;
   return (
     <div class="tl-area">
       {found.total > found.events.length && (

@@ -32,7 +32,7 @@ export function waitForPong(
         done();
         reject(
           new Error(
-            other.closed ? 'the window was closed' : `${PERFETTO} did not answer; is there a network?`,
+            other.closed ? 'the window was closed' : `${PERFETTO} did not respond; is there a network connection?`,
           ),
         );
       } else other.postMessage('PING', PERFETTO);

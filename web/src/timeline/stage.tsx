@@ -25,7 +25,7 @@ import type { Palette } from './colors';
 const RETRY_MS = 2100;
 const LABEL =
   'Timeline. W, A, S, D zoom and pan; Enter selects a slice, ' +
-  'arrow keys go to its neighbours; ? shows all keys.';
+  'arrow keys move to adjacent slices; ? shows all keys.';
 
 interface Canvases {
   head: HTMLCanvasElement;
@@ -60,7 +60,7 @@ function startDrawing(store: Store, canvases: Canvases): () => void {
       isSharp = drawn.isSharp;
       if (drawn.isSharp) header.load(store);
       const { error } = store.cache.state();
-      store.message.value = error === null ? null : `The picture is not complete: ${error}`;
+      store.message.value = error === null ? null : `The timeline is incomplete: ${error}`;
       if (error !== null && retry === 0) {
         retry = window.setTimeout(() => {
           retry = 0;

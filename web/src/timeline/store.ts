@@ -14,7 +14,7 @@ export const DRAW_OVERLAY = 2;
 export const DRAW_HEADER = 4;
 export const DRAW_ALL = 7;
 
-/** An event and where it is drawn. */
+/** An event and track. */
 export interface EventRef {
   id: number;
   track: number;

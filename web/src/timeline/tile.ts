@@ -141,9 +141,9 @@ export function sliceAt(t: TileTrack, row: number, time: number, slack: number):
 
 export function decodeTile(buffer: ArrayBuffer): Tile {
   const view = new DataView(buffer);
-  if (buffer.byteLength < 48 || view.getUint32(0, true) !== TILE_MAGIC) throw new Error('this is not a tile');
+  if (buffer.byteLength < 48 || view.getUint32(0, true) !== TILE_MAGIC) throw new Error('not a tile');
   const version = view.getUint32(4, true);
-  if (version !== TILE_VERSION) throw new Error(`tile version ${version} is not known here`);
+  if (version !== TILE_VERSION) throw new Error(`tile version ${version} is not supported`);
   const trackCount = view.getUint32(28, true);
   const sliceCount = view.getUint32(32, true);
   const pointCount = view.getUint32(36, true);
@@ -154,7 +154,7 @@ export function decodeTile(buffer: ArrayBuffer): Tile {
   const block = (bytes: number): number => {
     const place = at;
     at = (at + bytes + 7) & ~7;
-    if (place + bytes > buffer.byteLength) throw new Error('the tile is cut short');
+    if (place + bytes > buffer.byteLength) throw new Error('the tile is truncated');
     return place;
   };
   const trackWords = new Uint32Array(buffer, block(trackCount * 16), trackCount * 4);
@@ -194,7 +194,7 @@ export function decodeTile(buffer: ArrayBuffer): Tile {
 function readNames(buffer: ArrayBuffer, place: number, count: number, byteCount: number): Names {
   const places = new Uint32Array(buffer, place, count + 1);
   const start = place + (count + 1) * 4;
-  if (start + byteCount > buffer.byteLength) throw new Error('the tile is cut short');
+  if (start + byteCount > buffer.byteLength) throw new Error('the tile is truncated');
   const bytes = new Uint8Array(buffer, start, byteCount);
   const hashes = new Uint8Array(count);
   for (let i = 0; i < count; i++) {

@@ -50,7 +50,7 @@ function SearchField({ store }: { store: Store }) {
         placeholder="Search events  ( / )"
         autocomplete="off"
         spellcheck={false}
-        data-tip="Part of a name; cat:kernel chooses a category. Enter: next, Shift + Enter: previous."
+        data-tip="Part of a name; cat:kernel selects a category. Enter: next, Shift + Enter: previous."
         onInput={(e) => onInput(e.currentTarget.value)}
         onKeyDown={onKey}
       />
@@ -65,7 +65,7 @@ function SearchField({ store }: { store: Store }) {
       </span>
       <Button
         kind="quiet"
-        label="Previous hit"
+        label="Previous match"
         title="Previous (Shift + Enter)"
         disabled={found.events.length === 0}
         onClick={() => stepSearch(store, -1)}
@@ -74,7 +74,7 @@ function SearchField({ store }: { store: Store }) {
       </Button>
       <Button
         kind="quiet"
-        label="Next hit"
+        label="Next match"
         title="Next (Enter)"
         disabled={found.events.length === 0}
         onClick={() => stepSearch(store, 1)}
@@ -83,7 +83,7 @@ function SearchField({ store }: { store: Store }) {
       </Button>
       <Button
         kind="quiet"
-        title="All hits as a list"
+        title="List all matches"
         disabled={found.events.length === 0}
         onClick={() => {
           store.tab.value = 'search';
@@ -149,7 +149,7 @@ export function Toolbar({ store }: { store: Store }) {
       </Button>
       <Button
         kind="quiet"
-        title="Show the visible window in Perfetto (ui.perfetto.dev); the data stay in this browser"
+        title="Show the visible window in Perfetto (ui.perfetto.dev); the data stays in this browser"
         onClick={() => openWindow(store)}
       >
         Open in Perfetto

@@ -25,22 +25,22 @@ export function TemporalBreakdown() {
               <Figure
                 name="Computing"
                 value={share(mean(column<number | null>(table, 'compute_time_pctg')))}
-                help="Mean of the ranks: time with a computing kernel at work"
+                help="Mean over ranks: time with a compute kernel running"
               />
               <Figure
                 name="Not computing"
                 value={share(mean(column<number | null>(table, 'non_compute_time_pctg')))}
-                help="Mean of the ranks: busy, but with no computing kernel"
+                help="Mean over ranks: busy, but no compute kernel running"
               />
               <Figure
                 name="Idle"
                 value={share(mean(column<number | null>(table, 'idle_time_pctg')))}
-                help="Mean of the ranks: nothing at work"
+                help="Mean over ranks: nothing running"
               />
             </div>
             <Panel
               title="Time of each device"
-              help="Shares of the time from the first to the last work of the device, in all steps. Those of the overview are of the steps, which also have time on the host before and after."
+              help="Shares of the time from the first to the last device work, over all steps. The overview shows shares of the step time, which includes host time before and after."
             >
               <Bars
                 {...bars}
@@ -76,13 +76,13 @@ export function CommOverlap() {
               <Figure
                 name="Hidden, mean"
                 value={share(mean(column<number | null>(table, 'comp_comm_overlap_pctg')))}
-                help="Part of the communication time during which a kernel computes; mean of the ranks"
+                help="Share of the communication time in which a kernel computes; mean over ranks"
               />
-              <Figure name="Communication" value={formatDuration(total(all))} help="Sum of the ranks" />
+              <Figure name="Communication" value={formatDuration(total(all))} help="Sum over ranks" />
               <Figure
                 name="Exposed"
                 value={formatDuration(total(exposed))}
-                help="Communication with nothing computing meanwhile; sum of the ranks"
+                help="Communication while nothing computes; sum over ranks"
               />
             </div>
             <div class="columns-2">
@@ -97,7 +97,7 @@ export function CommOverlap() {
               <Panel title="Hidden and exposed time">
                 <Bars
                   categories={categories}
-                  series={['hidden under computation', 'exposed']}
+                  series={['hidden behind computation', 'exposed']}
                   values={[hidden, exposed]}
                   unit="ns"
                   colors={['var(--cat-4)', 'var(--cat-9)']}

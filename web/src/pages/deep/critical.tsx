@@ -23,14 +23,14 @@ export function CriticalPath() {
             label="Annotation"
             value={annotation.value}
             onChange={(v) => (annotation.value = v || 'ProfilerStep')}
-            title="The stretch that is looked at is marked with this annotation"
+            title="Analyze the time marked with this annotation"
           />
           <NumberParam
             label="Instance"
             value={instance}
             min={0}
             otherwise={0}
-            title="Which of them: 0 is the first"
+            title="Which occurrence: 0 is the first"
           />
         </>
       }>
@@ -38,7 +38,7 @@ export function CriticalPath() {
         const summary = tableOf(result, 'summary');
         const graph = tableOf(result, 'graph');
         if (graph.rows.length > 0 && sumOf(graph, 'path_weight') === null)
-          return <Nothing result={result} otherwise="No critical path: no operator, call or device work takes part." />;
+          return <Nothing result={result} otherwise="No critical path: no operators, calls or device work in this time." />;
         if (graph.rows.length === 0)
           return <Nothing result={result} otherwise="No critical path: the annotation does not occur." />;
         const ranks = ranksOf(graph);
@@ -57,15 +57,15 @@ export function CriticalPath() {
               <Figure
                 name="Length of the path"
                 value={formatDuration(sum('path_weight') / one.rows.length)}
-                help="Mean of the ranks shown"
+                help="Mean over the ranks shown"
               />
               <Figure
-                name="Of the stretch"
+                name="Share of the time"
                 value={isOk ? formatPercent((100 * sum('path_weight')) / sum('region')) : 'not available'}
-                help="Length of the path against the time from the start of the stretch to its end, or to the end of the path"
+                help="Length of the path relative to the analyzed time, from its start to its end or the end of the path"
               />
               <Figure name="Events on it" value={formatCount(sum('path_events'))} />
-              <Figure name="Events looked at" value={formatCount(sum('events'))} />
+              <Figure name="Events analyzed" value={formatCount(sum('events'))} />
             </div>
             <div class="columns-2">
               <Panel title="What bounds each rank" help="Time on the path by what it is spent on">
@@ -87,7 +87,7 @@ export function CriticalPath() {
               titles={{ s_name: 'Name' }}
             />
             <TablePanel result={result} table="summary" title="By cause" group={['rank', 'bound_by']} />
-            <TablePanel result={result} table="graph" title="The graph behind it" />
+            <TablePanel result={result} table="graph" title="The graph" />
           </>
         );
       }}

@@ -27,7 +27,7 @@ export function IdleTime() {
             label="Delay"
             value={delay.value}
             onChange={(v) => (delay.value = v || '30us')}
-            title="A shorter gap with work queued is the device's own overhead (kernel_wait)"
+            title="Attribute shorter gaps with work queued to device overhead (kernel_wait)"
           />
           <Checkbox
             label="Distribution"
@@ -39,14 +39,14 @@ export function IdleTime() {
       {(result) => {
         const bars = pivot(tableOf(result, 'idle'), ['rank', 'stream'], 'idle_category', 'idle_time');
         if (bars.categories.length === 0)
-          return <Nothing result={result} otherwise="No stream has two pieces of work with a gap between." />;
+          return <Nothing result={result} otherwise="No stream has a gap between two pieces of work." />;
         const colors = bars.series.map((s) => causes[s] ?? 'var(--series-5)');
         return (
           <>
             <div class="columns-2">
               <Panel
                 title="Why streams wait"
-                help="host_wait: nothing launched; kernel_wait: shorter than the delay; other: streams">
+                help="host_wait: nothing had been launched; kernel_wait: shorter than the delay; other: mostly other streams">
                 <Bars {...bars} unit="ns" horizontal percent colors={colors} legend />
               </Panel>
               <Panel title="How long">
@@ -73,7 +73,7 @@ function Activity({ result, row, gaps }: { result: Result; row: CellValue[]; gap
   const activity = tableOf(result, 'activity');
   const same = ['rank', 'gap'].map((n) => [columnIndex(activity, n), row[columnIndex(gaps, n)]] as const);
   const rows = activity.rows.filter((r) => same.every(([at, value]) => r[at] === value));
-  if (rows.length === 0) return <Empty reason="Nothing is known of the host during this gap." />;
+  if (rows.length === 0) return <Empty reason="No host activity was recorded during this gap." />;
   return (
     <DataTable
       table={{ ...activity, rows }}
@@ -97,11 +97,11 @@ export function Gaps() {
       name="gaps"
       title="Gaps"
       params={{ num: num.value }}
-      controls={<NumberParam label="Gaps a device" value={num} min={1} otherwise={10} />}>
+      controls={<NumberParam label="Gaps per device" value={num} min={1} otherwise={10} />}>
       {(result) => {
         const gaps = tableOf(result, 'gaps');
         if (gaps.rows.length === 0)
-          return <Nothing result={result} otherwise="No device was idle longer than the least gap." />;
+          return <Nothing result={result} otherwise="No device was idle for longer than the minimum gap." />;
         const blame = pivot(tableOf(result, 'blame'), ['rank', 'device'], 'blame', 'time');
         const [durAt, blameAt] = [columnIndex(gaps, 'dur'), columnIndex(gaps, 'blame')];
         const largest = [...gaps.rows].sort((a, b) => Number(b[durAt]) - Number(a[durAt])).slice(0, 12);
@@ -109,8 +109,8 @@ export function Gaps() {
           <>
             <div class="columns-2">
               <Panel
-                title="Who is to blame"
-                help={`Idle time of each device in gaps of ${leastGap(result)} and more, by what the host did meanwhile`}>
+                title="Causes"
+                help={`Idle time of each device in gaps of ${leastGap(result)} or more, by what the host did meanwhile`}>
                 <Bars {...blame} unit="ns" horizontal legend />
               </Panel>
               <Panel title="Largest gaps">
@@ -129,7 +129,7 @@ export function Gaps() {
               result={result}
               table="gaps"
               title="Gaps"
-              help="A row opens what each thread did meanwhile."
+              help="Open a row to see what each thread did meanwhile."
               columns={[
                 'rank',
                 'gap',

@@ -13,13 +13,13 @@ export function QueueLength() {
     <Deep name="queue-length" title="Queue length" params={{ series: 'yes' }}>
       {(result) => {
         if (tableOf(result).rows.length === 0)
-          return <Nothing result={result} otherwise="No kernel could be matched with its launch." />;
+          return <Nothing result={result} otherwise="No kernel could be matched to its launch." />;
         return (
           <>
             <QueueChart result={result} />
             <Panel
               title="Queue length by stream"
-              help="Quartiles and extremes of the number of pieces of work that wait or run">
+              help="Quartiles and extremes of the number of queued or running operations">
               <Bars
                 {...wide(tableOf(result), ['rank', 'stream'], ['p25', 'p50', 'p75', 'max'])}
                 series={['p25', 'median', 'p75', 'max']}
@@ -55,8 +55,8 @@ function QueueChart({ result }: { result: Result }) {
   const { x, lines } = stepLines(groups);
   return (
     <Panel
-      title="Work in the queue over time"
-      help="Launches not yet finished, by stream. Drag to zoom, double click for all."
+      title="Queued work over time"
+      help="Launches not yet finished, by stream. Drag to zoom, double-click to show all."
       actions={<RankSelect ranks={ranks} value={rank} choice={choice} />}>
       {x.length === 0 ? (
         <Empty reason="No series." />
@@ -70,7 +70,7 @@ function QueueChart({ result }: { result: Result }) {
 const kinds = [
   ['cpu_duration', 'Launch call on the host', 'var(--cat-3)'],
   ['gpu_duration', 'Work on the device', 'var(--cat-4)'],
-  ['launch_delay', 'Delay between', 'var(--series-1)'],
+  ['launch_delay', 'Delay in between', 'var(--series-1)'],
 ] as const;
 
 export function LaunchStats() {
@@ -82,7 +82,7 @@ export function LaunchStats() {
       params={{ include_memory: memory.value }}
       controls={
         <Checkbox
-          label="With copies and sets"
+          label="Include copies and memsets"
           checked={memory.value === 'yes'}
           onChange={(on) => (memory.value = on ? 'yes' : 'no')}
         />
@@ -91,7 +91,7 @@ export function LaunchStats() {
         const table = tableOf(result, 'launch_stats');
         const summary = tableOf(result, 'launch_summary');
         if (table.rows.length === 0)
-          return <Nothing result={result} otherwise="No kernel could be matched with its launch." />;
+          return <Nothing result={result} otherwise="No kernel could be matched to its launch." />;
         const sum = (name: string) => sumOf(summary, name) ?? 0;
         return (
           <>

@@ -19,7 +19,7 @@ export function Collectives() {
             <div class="columns-2">
               <Panel
                 title="Waiting and transfer, by operation"
-                help="Sum of all ranks: until the last rank has come, and after">
+                help="Sum over ranks: until the last rank arrived, and after">
                 <Bars
                   {...wide(table, ['operation', 'process_group'], ['wait', 'transfer'])}
                   unit="ns"
@@ -27,7 +27,7 @@ export function Collectives() {
                   colors={['var(--cat-2)', 'var(--cat-9)']}
                 />
               </Panel>
-              <Panel title="By rank" help="A rank that waits little is the one the others wait for">
+              <Panel title="By rank" help="The rank that waits least is the one the others wait for">
                 <Bars
                   {...wide(ranks, ['rank', 'operation'], ['wait', 'transfer'])}
                   unit="ns"
@@ -84,7 +84,7 @@ function StartMap({ result }: { result: Result }) {
   return (
     <Panel
       title="How much later than the first rank"
-      help="Start less that of the earliest rank in the iteration, normalised. A cell shows its event.">
+      help="Start relative to the earliest rank in the iteration, normalized. Click a cell to show its event.">
       <HeatMap
         rows={ranks.map((rank) => rankLabel(rankKey(rank)))}
         columns={turns.map(String)}
@@ -115,7 +115,7 @@ export function Stragglers() {
       {(result) => {
         const table = tableOf(result, 'stragglers');
         if (table.rows.length === 0)
-          return <Nothing result={result} otherwise="No rank keeps the others waiting." />;
+          return <Nothing result={result} otherwise="No rank delays the others." />;
         const names = column<number | null>(table, 'rank').map((r) => rankLabel(rankKey(r)));
         return (
           <>
@@ -136,7 +136,7 @@ export function Stragglers() {
             <TablePanel
               result={result}
               table="metric"
-              title="Collectives looked at"
+              title="Collectives compared"
               event="event"
               group={['rank', 'iteration']}
               columns={[

@@ -14,22 +14,21 @@ const METRICS = [
     table: 'communication_overview',
     columns: ['synchronizing_time'],
     help:
-      'Time that the rank waited in collectives, also while it computed: the others waited for the pale rank ' +
-      'of a column.',
+      'Time the rank waited in collectives, including while it computed: the others waited for the palest rank of a column.',
   },
   {
     id: 'computation',
     label: 'Computation',
     table: 'computation_overview',
     columns: ['computation', 'overlapping'],
-    help: 'Time with computation, also while communication ran: the dark rank of a column is the slowest.',
+    help: 'Time with computation, including while communication ran: the darkest rank of a column is the slowest.',
   },
   {
     id: 'exposed',
-    label: 'Communication that nothing hides',
+    label: 'Exposed communication',
     table: 'computation_overview',
     columns: ['communication'],
-    help: 'Time with communication alone.',
+    help: 'Time with communication only.',
   },
   {
     id: 'other',
@@ -81,7 +80,7 @@ export function Imbalance({ result, overview }: { result: Result; overview: Resu
   return (
     <Panel
       title="Ranks and steps"
-      help={`${metric.help} Click on a cell to see the step in the timeline.`}
+      help={`${metric.help} Click a cell to see the step in the timeline.`}
       actions={
         <Select
           label="Shown"

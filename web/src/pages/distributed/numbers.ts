@@ -2,7 +2,7 @@
 import { type CellValue, type Table } from '../../api';
 import { asNumber, asText, place, rankKey, rankLabel } from '../common/tables';
 
-/** The row of the averages, and the calls outside of steps. */
+/** The row of the averages, and the calls outside steps. */
 export const AVERAGE = 'all';
 export const OUTSIDE = 'outside';
 
@@ -34,7 +34,7 @@ function stepName(value: CellValue | undefined): string {
   return value === null || value === undefined ? OUTSIDE : String(value);
 }
 
-/** Steps that some table has, in the order of their numbers; averages first, calls outside of steps last. */
+/** Steps that some table has, in the order of their numbers; averages first, calls outside steps last. */
 export function stepNames(...tables: Table[]): string[] {
   const all = tables.flatMap((table) => table.rows.map((row) => stepName(row[place(table, 'step')])));
   const names = [...new Set(all)];
@@ -62,7 +62,7 @@ export function stackOf(
   });
 }
 
-/** values[worker][step] of a sum of columns, without averages and what lies outside of steps. */
+/** values[worker][step] of a sum of columns, without averages and what lies outside steps. */
 export function mapOf(
   table: Table,
   columns: string[],

@@ -9,8 +9,7 @@ import { filledColumns, missing } from '../common/tables';
 import { AVERAGE, OUTSIDE, stackOf, stepNames, workersOf } from './numbers';
 
 const TRANSFER_HELP =
-  'Time of collectives. The shortest of the matched times is the transfer; what a worker took longer ' +
-  'it has waited.';
+  'Time of collectives. The shortest of the matched times is the transfer; the rest is waiting.';
 
 interface Part {
   column: string;
@@ -27,12 +26,12 @@ const COMPUTATION: Part[] = [
 
 const COMMUNICATION: Part[] = [
   { column: 'data_transfer_time', label: 'Data transfer', color: 'var(--cat-9)' },
-  { column: 'synchronizing_time', label: 'Synchronising (waiting)', color: 'var(--cat-2)' },
+  { column: 'synchronizing_time', label: 'Synchronizing (waiting)', color: 'var(--cat-2)' },
 ];
 
 function stepLabel(step: string): string {
   if (step === AVERAGE) return 'average step';
-  return step === OUTSIDE ? 'outside of steps' : `step ${step}`;
+  return step === OUTSIDE ? 'outside steps' : `step ${step}`;
 }
 
 function Stack({ table, parts, step }: { table: Table; parts: Part[]; step: string }) {
@@ -90,7 +89,7 @@ function StackPanel({ result, tableName, id, step, title, help, parts }: StackPa
       ) : isThere ? (
         <Stack table={table} parts={parts} step={step} />
       ) : (
-        <Empty reason="Nothing of this kind was there." />
+        <Empty reason="None recorded." />
       )}
     </Panel>
   );
@@ -110,7 +109,7 @@ export function ComputationStacks({ result, step }: StacksProps) {
       id="computation"
       parts={COMPUTATION}
       title="Computation and communication"
-      help="Where the time of a step went on each worker; the four parts add up to it."
+      help="Where the step time went on each worker; the four parts add up to it."
     />
   );
 }

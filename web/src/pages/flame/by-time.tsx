@@ -106,7 +106,7 @@ function OneThread({
   const hits = useMemo(() => (flame ? search(flame, find) : null), [flame, find]);
   const describe = (f: Flame, box: number) =>
     f.calls[box]! > 1
-      ? `${formatCount(f.calls[box]!)} events, too small to be told apart\nthe longest: ${f.name[box]}`
+      ? `${formatCount(f.calls[box]!)} events, too small to distinguish\nthe longest: ${f.name[box]}`
       : `${f.name[box]}\n${formatDuration(f.total[box]!)} at ${formatTime(f.left[box]!)}`;
   const zoom = (f: Flame, box: number) => {
     setPicked(box);

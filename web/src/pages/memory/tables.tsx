@@ -92,7 +92,7 @@ export function Blocks({ result, device, range }: TableProps) {
       <Empty
         reason={
           range
-            ? 'No block was allocated or released in this stretch of time.'
+            ? 'No blocks were allocated or released in this time.'
             : missing(result.input.notes, 'memory_events', 'not available: the records have no addresses')
         }
       />
@@ -102,7 +102,7 @@ export function Blocks({ result, device, range }: TableProps) {
   const largest = own.rows.reduce((max, row) => Math.max(max, asNumber(row[at('size')]) ?? 0), 0);
   const cell = (row: CellValue[], column: Column) => {
     if (column.name === 'operator' && row[at('operator')] === null)
-      return <span class="muted">outside of operators</span>;
+      return <span class="muted">outside operators</span>;
     if (column.name === 'allocation_time')
       return timeCell(asNumber(row[at('allocation_time')]), asNumber(row[at('allocation_event')]), 'before');
     if (column.name === 'release_time')

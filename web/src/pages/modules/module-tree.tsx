@@ -9,8 +9,7 @@ import { Icicle } from './icicle';
 import { treeOf, type Node } from './tree';
 
 const FLAMES_HELP =
-  'Each bar is a module below the one that called it, as wide as its part of the root. Click on a bar ' +
-  'to look closer. The time of the backward pass is not part of modules.';
+  'Each bar is a module below the one that called it, as wide as its share of the root. Click a bar to zoom in. The backward pass is not included.';
 
 const SHOWN_ROOTS = 6;
 
@@ -58,7 +57,7 @@ function Flames({ roots, zoomed, valueOf, table }: FlameProps) {
   const sorted = [...roots].filter((root) => valueOf(root) > 0).sort((a, b) => valueOf(b) - valueOf(a));
   const shown = zoomed ? [zoomed] : sorted.slice(0, SHOWN_ROOTS);
   if (shown.length === 0 || valueOf(shown[0]!) <= 0)
-    return <Empty reason="No time of this kind was spent in it." />;
+    return <Empty reason="No such time was recorded in it." />;
   const total = sorted.reduce((sum, root) => sum + valueOf(root), 0);
   const tipOf = (node: Node) => {
     const calls = asNumber(node.row[callsAt]) ?? 0;

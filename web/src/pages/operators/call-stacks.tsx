@@ -76,7 +76,7 @@ function Stacks({ result, of }: { result: Result; of: Operator }) {
   const found = objects(tableOf(result, 'call_stacks')).filter(
     (row) => rankKey(row.rank) === of.rank && row.name === of.name && row.input_shape === of.shape,
   );
-  if (found.length === 0) return <p class="muted">Call stacks not available: none of its calls has one</p>;
+  if (found.length === 0) return <p class="muted">Call stacks not available: none of its calls have one</p>;
   return (
     <div class="stacks">
       {found.slice(0, SHOWN).map((row, at) => (

@@ -8,8 +8,7 @@ import { EventLink } from '../common/links';
 import { ALL, asNumber, asText, jsonList, rankKey, rankLabel } from '../common/tables';
 
 const HELP =
-  'What to change, largest gain first. A gain is an estimate of the step time saved, mostly an upper ' +
-  'limit; gains of different findings overlap and do not add up.';
+  'What to change, largest gain first. A gain is an estimate of the step time saved, usually an upper bound.';
 
 const SHOWN_EVIDENCE = 8;
 
@@ -46,7 +45,7 @@ function Ranks({ value, of }: { value: unknown; of: number }) {
 /** Of whose step: a rank's, where there are several. */
 function gainOf(row: Record<string, CellValue>, ranks: number): string {
   const gain = asNumber(row.gain_percent);
-  if (gain === null) return 'gain not known';
+  if (gain === null) return 'gain unknown';
   const whose = ranks > 1 && asNumber(row.rank) !== null ? ` of ${rankLabel(rankKey(row.rank))}'s step` : '';
   return `up to ${formatPercent(gain)}${whose}`;
 }
@@ -95,7 +94,7 @@ export function Findings({ result, rank }: { result: Result; rank: string }) {
       actions={isPart && <span class="muted">{`${rows.length} of the run's ${all.length}`}</span>}
     >
       {rows.length === 0 ? (
-        <Empty reason={`No rule has anything to say about this ${isPart ? 'rank' : 'run'}.`} />
+        <Empty reason={`No recommendations for this ${isPart ? 'rank' : 'run'}.`} />
       ) : (
         <ol class="findings">
           {rows.map((row, at) => (

@@ -5,16 +5,16 @@ import { formatBytes, formatPercent } from '../../format';
 import { asNumber, asText, filledColumns, rankKey, rankLabel } from '../common/tables';
 
 const METERS = [
-  { key: 'gpu_utilization', label: 'GPU utilisation', missing: 'the trace has no kernels of this device' },
+  { key: 'gpu_utilization', label: 'GPU utilization', missing: 'the trace has no kernels of this device' },
   {
     key: 'est_sm_efficiency',
     label: 'Est. SM efficiency',
-    missing: 'the kernels do not tell their blocks per SM',
+    missing: 'blocks per SM were not recorded',
   },
   {
     key: 'est_achieved_occupancy',
     label: 'Est. occupancy',
-    missing: 'the kernels do not tell their estimated occupancy',
+    missing: 'occupancy was not recorded',
   },
   {
     key: 'kernel_time_using_tensor_cores',

@@ -10,12 +10,9 @@ import { ALL, asText, ofRank, place, rankLabel, shownColumns } from '../common/t
 import { colorOf, executions, meanExecution, ROLES, stepsOf, windowOf, type Execution } from './numbers';
 
 const ROLE_HELP =
-  'A moment of a step belongs to the first of these that is at work: kernel, communication, copy, set, ' +
-  'runtime call, data loader, other work of the host; what is left is Other. Without kernels the data loader and ' +
-  'operators come before communication. The parts add up to the step.';
+  'Each moment of a step belongs to the first of these that is active: kernel, communication, copy, memset, runtime call, data loader, other host work; what remains is Other. If there are no kernels, the data loader and operators come before communication. The parts add up to the step.';
 const STEP_HELP =
-  'Click on a step to see it in the timeline, from its start on the host to the end of its work on host and ' +
-  'device. A step is counted from the end of the step before; its extents on host and device are in the table.';
+  'Click a step to see it in the timeline, from its start on the host to the end of its work on host and device. A step begins when the previous one ends; the table shows its extent on host and device.';
 
 function StepTable({ result, rank }: { result: Result; rank: string }) {
   const table = useMemo(() => ofRank(tableOf(result, 'step_breakdown'), rank), [result, rank]);
@@ -60,7 +57,7 @@ export function StepChart({ result, rank }: { result: Result; rank: string }) {
       title="Step time breakdown"
       help={
         rank === ALL
-          ? `${ROLE_HELP} ${STEP_HELP} The bars are means of the ranks.`
+          ? `${ROLE_HELP} ${STEP_HELP} The bars are means over the ranks.`
           : `${ROLE_HELP} ${STEP_HELP}`
       }
       actions={<ChartOrTable choice={shown} />}
@@ -142,7 +139,7 @@ export function RankBars({ result, onSelect }: { result: Result; onSelect: (rank
   if (all.length < 2) return null;
   const roles = ROLES.filter((role) => all.some((one) => one.parts.some((part) => part.name === role.label)));
   return (
-    <Panel title="Average step by rank" help={`${ROLE_HELP} Click on a rank to see it alone.`}>
+    <Panel title="Average step by rank" help={`${ROLE_HELP} Click a rank to see only that rank.`}>
       <Bars
         categories={all.map((one) => rankLabel(one.key))}
         series={roles.map((role) => role.label)}

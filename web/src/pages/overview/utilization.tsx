@@ -8,13 +8,12 @@ import { ALL, asNumber, asText, ofRank, rankKey, rankLabel } from '../common/tab
 import { meansOver, onOneAxis, spread, type Line, type Piece } from './numbers';
 
 const HELP =
-  'Part of each stretch of time in which a kernel ran on the device; lines mark the steps. Drag over ' +
-  'a stretch to see it in the timeline.';
+  'Share of each interval in which a kernel ran on the device; lines mark the steps. Drag over an interval to see it in the timeline.';
 
 const SM_POINTS = 400;
 const SM_HELP =
-  'Estimated SM efficiency as broken lines: blocks per multiprocessor of what runs, at most 100 %, ' +
-  `as the mean of ${SM_POINTS} stretches of time`;
+  'Dashed lines show the estimated SM efficiency: blocks per multiprocessor of the running kernels, at most 100 %, ' +
+  `averaged over ${SM_POINTS} intervals`;
 
 function deviceLines(table: Table, rank: string, valueColumn: string): Line[] {
   const lines = new Map<string, Line>();
@@ -111,7 +110,7 @@ function WithSm({
     <>
       <Chart lines={lines} dashed={sm} markers={markers} />
       {sm.length === 0 && (
-        <p class="muted">SM efficiency not available: the kernels do not tell their blocks per SM</p>
+        <p class="muted">SM efficiency not available: blocks per SM were not recorded</p>
       )}
     </>
   );
@@ -139,7 +138,7 @@ export function Utilization({ result, rank }: { result: Result; rank: string }) 
   }, [result, rank]);
   return (
     <Panel
-      title="Utilisation over time"
+      title="Utilization over time"
       help={HELP}
       actions={
         lines.length > 0 && (
