@@ -290,7 +290,7 @@ typedef struct kino_cut_options {
     /* ns since the run's origin, below 0 before the run's end; KINO_NO_TIME: open */
     int64_t from_ns, to_ns;
     int64_t first_step, last_step; /* by number; KINO_NO_INT: open */
-    const char *const *categories; /* only these, as the file has them */
+    const char *const *categories; /* only these, as in the file */
     size_t category_count;
     const char *const *drop; /* none of these, not even for links */
     size_t drop_count;

@@ -20,7 +20,7 @@ static const kino__event_source sources[] = {
      KINO__WAY_PH,
      NONE,
      KINO__COLUMN_PHASE},
-    {{"category", KINO_TYPE_STRING, NULL, "category, as the file has it"},
+    {{"category", KINO_TYPE_STRING, NULL, "category, as in the file"},
      KINO__WAY_CATEGORY,
      NONE,
      KINO__COLUMN_CATEGORY},

@@ -49,7 +49,7 @@ export function HelpDialog({ onClose }: { onClose: () => void }) {
         ))}
       </div>
       <p class="muted">
-        The address of the page restores what you see: copy it to show it to somebody.{' '}
+        The URL restores what you see: copy it to share it.{' '}
         <a href="./licenses.txt" target="_blank" rel="noreferrer">
           Licenses of third-party components
         </a>

@@ -19,8 +19,8 @@ import {
 import './kernels.css';
 
 const PAGE_HELP =
-  'All kernels of the trace; copies and sets of memory are none. Kernels that run at the same time ' +
-  'count each, so sums may exceed the time that the device was busy.';
+  'All kernels of the trace, without copies and memsets. Concurrent kernels are each counted in full, ' +
+  'so sums may exceed the busy time of the device.';
 
 const TITLES = {
   name: 'Kernel',
