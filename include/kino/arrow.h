@@ -1,6 +1,6 @@
 /* kino/arrow.h - answers and events as Arrow data, for programs that work on columns.
  *
- * Example: the number of rows of an answer's first table (kino_run_events is used alike).
+ * Example: the number of rows of an answer's first table (kino_run_events is used the same way).
  *
  *   static kino_status count_rows(const kino_result *result, int64_t *rows, kino_error *err)
  *   {
@@ -19,7 +19,7 @@
  *   }
  *
  * Streams, arrays and schemas follow the Arrow C data and C stream interfaces; pandas, polars,
- * pyarrow, DuckDB and others take them as they are. Types:
+ * pyarrow, DuckDB and others read them directly. Types:
  *
  *   int, bytes      int64          duration  duration[ns]
  *   float, percent  float64        time      timestamp[ns], the run's origin added; where no clock
@@ -40,7 +40,7 @@
 extern "C" {
 #endif
 
-/* The ABI as the specification of Arrow defines it; whoever includes it first, defines it. */
+/* The ABI as the specification of Arrow defines it; whoever includes it first defines it. */
 #ifndef ARROW_C_DATA_INTERFACE
 #    define ARROW_C_DATA_INTERFACE
 

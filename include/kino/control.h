@@ -26,10 +26,10 @@ extern "C" {
 
 /* -- requests ---------------------------------------------------------------------------------- */
 
-/* Requests a trace and returns at once. Invalid text, a request that cannot be carried out as
+/* Requests a trace and returns immediately. Invalid text, a request that cannot be carried out as
  * written, and a request that comes while another is in progress are refused with the reason. */
 KINO_API kino_status kino_request(const char *config, kino_error *err);
-/* Cancels the request in progress, whoever made it; returns at once. KINO_NOT_FOUND: there is
+/* Cancels the request in progress, whoever made it; returns immediately. KINO_NOT_FOUND: there is
  * none; KINO_UNAVAILABLE: its trace is already being written. */
 KINO_API kino_status kino_cancel(kino_error *err);
 /* Waits until no request is in progress and returns how the last one ended: KINO_OK if its trace
@@ -57,7 +57,7 @@ typedef struct kino_control_state {
     kino_control_phase phase;
     bool has_request;
     bool is_listening;  /* requests may come from outside */
-    bool has_daemon;    /* the daemon is asked for requests */
+    bool has_daemon;    /* requests are polled from the daemon */
     int32_t signal;     /* 0: none */
     uint64_t request;   /* number of the request in progress, or of the last one; 0: none yet */
     int64_t start_ms;   /* of a timed one: Unix time; otherwise 0 */
@@ -82,7 +82,7 @@ KINO_API void kino_control_get(kino_control_state *out);
  * truncated to size. Returns how many bytes there are, without the terminator. */
 KINO_API size_t kino_control_warnings(char *out, size_t size);
 
-/* -- who may ask ------------------------------------------------------------------------------- */
+/* -- sources of requests ----------------------------------------------------------------------- */
 
 typedef struct kino_control_options {
     uint32_t size;      /* KINO_CONTROL_OPTIONS_INIT */
@@ -111,7 +111,7 @@ enum {
     KINO_CLIENT_MODULES = 16,
 };
 
-/* What is asked for; valid during the call. */
+/* The request; valid during the call. */
 typedef struct kino_client_request {
     uint32_t size;
     uint32_t flags;          /* KINO_CLIENT_... */
@@ -137,7 +137,7 @@ typedef struct kino_client {
     void (*start)(void *context);
     /* A step begins while recording; on the thread that called kino_step. */
     void (*step)(void *context, uint64_t step);
-    /* Switch it off. Unless is_cancelled recording still goes on, so that events that were kept
+    /* Switch it off. Unless is_cancelled recording continues, so that events that were kept
      * back can be handed in now. On a thread of the library. */
     void (*stop)(void *context, bool is_cancelled);
     /* PROFILE_MEMORY: record for duration_ms, then write to the path. */

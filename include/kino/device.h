@@ -124,7 +124,7 @@ enum {
     KINO_DEVICE_ARGS_WHOLE = 1, /* args are all: "device", "stream", "correlation" are not added */
     KINO_DEVICE_NO_FLOW = 2,    /* no arrow in spite of the correlation */
     KINO_DEVICE_FLOW_END = 4,   /* an arrow ends at this call, instead of starting there */
-    KINO_DEVICE_ROW_SYNC = 8,   /* of devices: on the row "stream N (sync)" beside the stream's */
+    KINO_DEVICE_ROW_SYNC = 8,   /* of devices: on the row "stream N (sync)" */
     KINO_DEVICE_ROW_WHOLE = 16, /* of devices: on the row "Device N"; stream does not count */
     KINO_DEVICE_ROW_OVERHEAD = 32, /* calls: on the row of what profiling itself costs */
     KINO_DEVICE_CLOCK_OF = 64,     /* calls: times are on the clock of the device `clock_of` */
@@ -219,8 +219,8 @@ struct kino_device_host {
     kino_status (*metadata)(const kino_device_host *host, const char *key, const char *json,
                             kino_error *err);
 
-    /* Something does not work, in one line, and the rest goes on: said by kino_device_get and in
-     * the trace. The first line of a session stays. */
+    /* One line about something that does not work while the rest continues; reported by
+     * kino_device_get and in the trace. The first line of a session is kept. */
     void (*problem)(const kino_device_host *host, const char *text);
 
     void (*memory)(const kino_device_host *host, const kino_device_memory *event);

@@ -64,7 +64,7 @@ typedef struct kino_load_options {
      * limited, nor is what cannot be read twice (standard input). */
     uint64_t memory;
     /* What is known about the process of the traces, as the text of a sidecar
-     * (docs/formats/sidecar.md); NULL: what lies beside each file. */
+     * (docs/formats/sidecar.md); NULL: the one next to each file. */
     const char *about;
     /* Symbolic links in folders are followed only where they stay inside this folder; NULL:
      * anywhere. For folders that others can write to. */
@@ -201,7 +201,7 @@ typedef struct kino_report_options {
     /* The run is not used elsewhere: what is computed about a trace is released at once, so that
      * memory does not grow with the number of traces beyond what loading takes. */
     bool alone;
-    /* With alone: nor will it be used again. What is no longer needed of a trace is given back, too;
+    /* With alone: the run is not used again. Whatever a trace no longer needs is released, too;
      * afterwards the run can only be freed. */
     bool last;
 } kino_report_options;
@@ -326,7 +326,7 @@ KINO_API KINO_NODISCARD kino_status kino_run_select(kino_run *run, const uint32_
 typedef struct kino_redact_options {
     uint32_t size;
     const char *key;          /* tokens depend on it; NULL: a fixed one */
-    const char *const *words; /* further words to replace wherever they stand */
+    const char *const *words; /* further words to replace wherever they occur */
     size_t word_count;
     kino_progress_fn progress;
     void *progress_context;
@@ -346,7 +346,7 @@ typedef struct kino_merge_options {
     uint32_t size;
     kino_progress_fn progress;
     void *progress_context;
-    bool is_one_process; /* the traces are parts of one: pids, names and facts stay as they are */
+    bool is_one_process; /* the traces are parts of one: pids, names and facts are kept */
 } kino_merge_options;
 #define KINO_MERGE_OPTIONS_INIT                                                                    \
     {                                                                                              \
@@ -393,7 +393,7 @@ typedef struct kino_critical_overlay_options {
 
 /* The traces with their critical path drawn in: events on it have the argument "critical", arrows
  * lead along its edges. Spans off the path are left out, but for annotations and Python frames. A
- * trace without the annotation stays as it is, with a warning; none that has it is
+ * trace without the annotation is left unchanged, with a warning; none that has it is
  * KINO_NOT_FOUND. */
 KINO_API KINO_NODISCARD kino_status kino_run_overlay_critical_path(
     kino_run *run, const kino_critical_overlay_options *options, kino_run **out, kino_error *err);
@@ -443,7 +443,7 @@ KINO_API KINO_NODISCARD kino_status kino_render_report(const kino_report *report
                                                        const kino_render_options *options,
                                                        kino_write_fn write, void *context,
                                                        kino_error *err);
-/* The few sentences that stand above the tables of kino_runs_diff; options->format is "table" or
+/* The summary above the tables of kino_runs_diff; options->format is "table" or
  * "md". */
 KINO_API KINO_NODISCARD kino_status kino_diff_summary(const kino_result *diff,
                                                       const kino_render_options *options,

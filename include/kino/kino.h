@@ -170,7 +170,7 @@ KINO_API void kino_arg_json(kino_span span, const char *key, const char *json);
 KINO_API void kino_set_sequence(kino_span span, int64_t sequence, uint64_t forward_thread);
 
 /* An input of an operator, in order: they become "Input Dims", "Input Strides", "Input type" and
- * "Concrete Inputs". The tensors of a list stand between LIST_BEGIN and LIST_END. */
+ * "Concrete Inputs". The tensors of a list are between LIST_BEGIN and LIST_END. */
 typedef enum kino_input_kind {
     KINO_INPUT_OTHER = 0, /* nothing is known of it but, perhaps, its type */
     KINO_INPUT_TENSOR = 1,
@@ -273,7 +273,7 @@ KINO_API void kino_discard(void);
  * (kino/control.h). The file appears when it is complete. The session stays stopped and may be
  * saved again. */
 KINO_API kino_status kino_save(const char *path, kino_error *err);
-/* The same on another thread: returns at once. kino_wait has the outcome. A logger is called on
+/* The same on another thread: returns immediately. kino_wait has the outcome. A logger is called on
  * that thread, too. */
 KINO_API kino_status kino_save_async(const char *path, kino_error *err);
 /* Waits for a kino_save_async to end and returns its status; KINO_OK when there is none. */

@@ -1,8 +1,8 @@
 /* kino/opencl.h - the layer of libkino_inject that brings OpenCL work into recordings.
  *
- * The library needs no call at all: `kino record` puts it between a program and its OpenCL, or
- * OPENCL_LAYERS=/path/libkino_inject.so does. A program that always wants it links it
- * (-lkino_inject) and calls this. */
+ * The library does not need to be called: `kino record` inserts it between a program and its
+ * OpenCL loader, and so does OPENCL_LAYERS=/path/libkino_inject.so. A program that always wants it
+ * links it (-lkino_inject) and calls this. */
 #ifndef KINO_OPENCL_H
 #define KINO_OPENCL_H
 

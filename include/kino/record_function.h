@@ -66,7 +66,7 @@ typedef enum kino_value_kind {
     KINO_VALUE_BOOL = 4,
     KINO_VALUE_TEXT = 5,
     KINO_VALUE_INTS = 6,       /* a list of integers */
-    KINO_VALUE_LIST_BEGIN = 7, /* the tensors of a list stand between these two */
+    KINO_VALUE_LIST_BEGIN = 7, /* the tensors of a list are between these two */
     KINO_VALUE_LIST_END = 8,
     KINO_VALUE_OTHER = 9, /* nothing is known of it but, perhaps, its type */
 } kino_value_kind;
@@ -179,10 +179,10 @@ typedef struct kino_impl_v1_record_slot {
 } kino_impl_v1_record_slot;
 
 /* One that runs. In the caller's storage, which must not move between open and end. Callbacks (and,
- * behind kino_record_open, the caller) read the fields up to the line. */
+ * after kino_record_open, the caller) read the fields up to the line. */
 struct kino_record_function {
     uint32_t callback_count; /* that take part; 0: nothing else here is valid */
-    uint32_t needs;          /* KINO_RECORD_*: what any of them asked for */
+    uint32_t needs;          /* KINO_RECORD_*: what any of them requested */
     kino_record_scope scope;
     bool is_async; /* it may end on another thread */
     bool is_started;
@@ -193,15 +193,15 @@ struct kino_record_function {
     uint64_t thread;         /* logical number of the thread that opened it: 1, 2, 3, ... */
     uint64_t forward_thread; /* on backward functions: logical number of the forward's; else 0 */
     int64_t debug_handle;    /* -1: none */
-    const kino_record_value *inputs;  /* while start callbacks run, and when asked for; else NULL */
-    const kino_record_value *outputs; /* while end callbacks run, likewise */
+    const kino_record_value *inputs;  /* while start callbacks run, and if requested; or NULL */
+    const kino_record_value *outputs; /* the same while end callbacks run */
     uint32_t input_count, output_count;
     /* ---- */
     kino_impl_v1_record_slot slots[KINO_IMPL_RECORD_INLINE];
     kino_impl_v1_record_slot *more; /* the others */
 };
 
-/* What start callbacks are told. Texts and inputs need to last as long as the function runs, or as
+/* What start callbacks receive. Texts and inputs need to last as long as the function runs, or as
  * long as kino_record_start, respectively. */
 typedef struct kino_record_details {
     uint32_t size; /* KINO_RECORD_DETAILS_INIT */
@@ -248,7 +248,7 @@ KINO_API void kino_record_start(kino_record_function *fn, const kino_record_deta
 /* Both, with a name only. */
 KINO_API void kino_record_start_named(kino_record_function *fn, const char *name);
 
-/* For callbacks that asked for outputs; they must last until the end. */
+/* For callbacks that requested outputs; they must last until the end. */
 KINO_API void kino_record_set_outputs(kino_record_function *fn, const kino_record_value *outputs,
                                       uint32_t count);
 
@@ -340,7 +340,7 @@ KINO_API uint64_t kino_record_thread(void);
 KINO_API int64_t kino_sequence_peek(void);
 KINO_API int64_t kino_sequence_next(void);
 
-/* The calling thread's callbacks and whether it is enabled, for work that goes on in another
+/* The calling thread's callbacks and whether it is enabled, for work that continues in another
  * thread. NULL when memory is out. */
 typedef struct kino_record_state kino_record_state;
 KINO_API kino_record_state *kino_record_state_capture(void);
@@ -366,8 +366,8 @@ typedef struct kino_record_spans_options {
 /* From now on, also when they are on already. NULL: the usual ones, which hold without a call. */
 KINO_API kino_status kino_record_spans_set(const kino_record_spans_options *options,
                                            kino_error *err);
-/* Switches them on or off; at first they are off. Best done beside kino_start and kino_stop: while
- * they are on and nothing is recorded, each function costs a call for nothing. */
+/* Switches them on or off; initially they are off. Best called together with kino_start and
+ * kino_stop: while they are on and nothing is recorded, each function costs a wasted call. */
 KINO_API void kino_record_spans_enable(bool is_enabled);
 
 #ifdef __cplusplus

@@ -85,7 +85,7 @@ KINO_API KINO_NODISCARD kino_status kino_timeline_event(const kino_timeline *tim
                                                         kino_result **out, kino_error *err);
 
 /* Makes what details of events need of whole traces (flows) before anybody asks; without it the
- * first one who does waits for it. For any thread, beside all others. */
+ * first one who does waits for it. May be called from any thread, concurrently with all others. */
 KINO_API KINO_NODISCARD kino_status kino_timeline_prepare(const kino_timeline *timeline,
                                                           kino_error *err);
 
@@ -94,7 +94,7 @@ typedef struct kino_search {
     /* part of the name, any case; words "cat:kernel" choose categories, "id:12" an event */
     const char *text;
     kino_area area; /* where to look; open where it is KINO_NO_TIME */
-    size_t limit;   /* rows given, from the first in time; the number of all is told too */
+    size_t limit;   /* rows given, from the first in time; the total is returned, too */
 } kino_search;
 #define KINO_SEARCH_INIT                                                                           \
     {                                                                                              \

@@ -41,7 +41,7 @@ typedef enum kino_impl_v1_kind {
     KINO_IMPL_V1_ARG = 6,      /* text: key; flags: type; end: value; aux: reference */
     KINO_IMPL_V1_MEMORY = 7,   /* start; end: bytes; one more record follows */
     KINO_IMPL_V1_ACTIVITY = 8, /* of a device: start, end, aux: correlation; one more follows */
-    KINO_IMPL_V1_THREAD = 9,   /* what stands before it is of a thread that has ended: start: when
+    KINO_IMPL_V1_THREAD = 9,   /* what precedes it belongs to a thread that has ended: start: when
                                   it took the segment; end; text: order; aux: owner << 32 | tid;
                                   its name follows */
 } kino_impl_v1_kind;
@@ -75,7 +75,7 @@ typedef struct kino_impl_v1_record {
     uint32_t text;  /* number of the call site or text */
     uint8_t kind;
     uint8_t flags;
-    uint16_t following; /* records behind this one that are its payload */
+    uint16_t following; /* records after this one that are its payload */
     uint64_t aux;
 } kino_impl_v1_record;
 
@@ -312,7 +312,7 @@ static inline void kino_impl_v1_point(kino_impl_v1_site *site, uint64_t value, u
     __atomic_store_n(&segment->count, count + 1, __ATOMIC_RELEASE);
 }
 
-/* An argument of a span; needs no clock. */
+/* An argument of a span; does not need a clock. */
 static inline void kino_impl_v1_arg_add(uint64_t span, kino_impl_v1_site *key, uint64_t value,
                                         uint32_t type)
 {
