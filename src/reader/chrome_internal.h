@@ -294,10 +294,6 @@ kino__chrome_head kino__chrome_read_head(kino__chrome_worker *worker, kino__trac
 kino__chrome_head kino__chrome_read_tail(kino__chrome_worker *worker, kino__trace *trace,
                                          size_t *at);
 
-/* -- after loading, chrome_tracks.c: names, kinds, devices and streams of tracks; rank, host,
- * clock. */
-kino_status kino__chrome_describe(kino__trace *trace, kino_error *err);
-
 /* What the outcome of reading the head means for the file. */
 kino_status kino__chrome_check_head(kino__chrome_head head, bool is_json, kino_error *err);
 

@@ -4,6 +4,7 @@
 #include "codec/source.h"
 #include "reader/chrome_internal.h"
 #include "store/args.h"
+#include "store/describe.h"
 #include "store/text_sources.h"
 
 kino__simd kino__chrome_simd_level(kino__simd wish)
@@ -80,7 +81,7 @@ static kino_status load(const char *path, kino__file *file, const kino__load_con
     }
     if (trace->event_count == 0 && trace->is_array && kino__ledger_skipped(&trace->ledger))
         return kino__fail(err, KINO_FORMAT, "JSON array, but not of trace events");
-    return kino__chrome_describe(trace, err);
+    return kino__trace_describe(trace, err);
 }
 
 const kino__reader_def kino__reader_chrome_json = {

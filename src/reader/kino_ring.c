@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "reader/chrome_internal.h"
 #include "store/builder.h"
+#include "store/describe.h"
 #include "wire/ring.h"
 
 enum { TAIL = 64, ROWS_MOST = (1u << 31) - 1, OWN_CATEGORIES_MOST = 4096 };
@@ -430,5 +431,5 @@ kino_status kino__kino_load_rings(kino__kino_file *f, kino__trace *trace,
     if (k.failed)
         return kino__fail_nomem(err);
     trace->text_bytes = f->file.size;
-    return kino__chrome_describe(trace, err);
+    return kino__trace_describe(trace, err);
 }

@@ -9,6 +9,7 @@
 #include "codec/codec.h"
 #include "reader/chrome_internal.h"
 #include "store/args.h"
+#include "store/describe.h"
 #include "unit/fixture.h"
 
 /* -- one way */
@@ -82,7 +83,7 @@ static kino_status slow_load(kino__chrome_worker *w, kino__trace *trace, kino_er
     kino__ledger_merge(&trace->ledger, &tail);
     if (trace->event_count == 0 && trace->is_array && kino__ledger_skipped(&trace->ledger))
         return kino__fail(err, KINO_FORMAT, "not a list of events");
-    return kino__chrome_describe(trace, err);
+    return kino__trace_describe(trace, err);
 }
 
 /* What the slow parser alone makes of the text: the definition of the right answer. */

@@ -1,9 +1,8 @@
-/* chrome_tracks.c - what the metadata events and top-level keys say: names of tracks, devices,
+/* describe.c - what the metadata events and top-level keys say: names of tracks, devices,
  * clock, rank, host. */
-#include <stdlib.h>
+#include "store/describe.h"
 
 #include "base/error.h"
-#include "reader/chrome_internal.h"
 #include "store/args.h"
 
 /* Names given to a whole process. */
@@ -188,7 +187,7 @@ static void set_clock(kino__trace *trace)
     trace->is_epoch = origin >= plausible;
 }
 
-kino_status kino__chrome_describe(kino__trace *trace, kino_error *err)
+kino_status kino__trace_describe(kino__trace *trace, kino_error *err)
 {
     naming n = {.trace = trace};
     kino__map_init(&n.by_pid, NULL);
