@@ -318,6 +318,13 @@ KINO_API KINO_NODISCARD kino_status kino_run_cut(kino_run *run, const kino_cut_o
                                                  kino_run **out, kino_cut_counts *counts,
                                                  kino_error *err);
 
+/* All traces of several runs as one run, on a common clock: in order of ranks, then names. Takes the
+ * runs, also after a failure; runs that they borrow from must outlive the new one. names[i]: what
+ * traces of the i-th run are called from now on, as a file would be; NULL: as they are. Not for
+ * selections and runs with a memory limit (KINO_ARGUMENT). */
+KINO_API KINO_NODISCARD kino_status kino_runs_join(kino_run *const *runs, const char *const *names,
+                                                   size_t count, kino_run **out, kino_error *err);
+
 /* Some traces of a run, by their numbers: for analyses, reports, info and cuts, not for SQL.
  * Numbers, event ids and the clock stay those of the run. KINO_NOT_FOUND: no such trace. */
 KINO_API KINO_NODISCARD kino_status kino_run_select(kino_run *run, const uint32_t *traces,

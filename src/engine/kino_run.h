@@ -22,7 +22,26 @@ struct kino_run {
     bool is_selection; /* its traces are the parent's (select.c) */
     void *rules;       /* what its traces' rules point to */
     void (*rules_free)(void *rules);
+    KINO__VEC(kino_run *) joined; /* runs that its traces come from, which they borrow from */
 };
+
+/* The caller's options, with defaults for what is not given. */
+kino_load_options kino__load_options_of(const kino_load_options *options);
+/* Takes traces (also on failure) into a run that has none: in order, on one clock, with warnings
+ * about their damage. */
+KINO_NODISCARD kino_status kino__run_add_traces(kino_run *run, kino__trace **traces, size_t count,
+                                                kino_error *err);
+
+/* A trace that was not read from a file. */
+typedef struct kino__made_trace {
+    kino__trace *trace; /* has no path yet */
+    kino_str name;      /* becomes its path */
+} kino__made_trace;
+/* A run of such traces, which it takes (also on failure). Of the options `jobs` and `about`
+ * count. */
+KINO_NODISCARD kino_status kino__run_of_traces(kino__made_trace *traces, size_t count,
+                                               const kino_load_options *options, kino_run **out,
+                                               kino_error *err);
 
 /* What analyses and reports are about: without the traces of launchers and helpers. */
 static inline kino_run *kino__run_ranks(kino_run *run)

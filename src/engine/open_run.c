@@ -26,6 +26,14 @@ const char *kino_version(void)
 
 static const kino_load_options default_options = KINO_LOAD_OPTIONS_INIT;
 
+kino_load_options kino__load_options_of(const kino_load_options *options)
+{
+    kino_load_options given = default_options;
+    if (options) /* an older caller's struct is shorter: what it lacks keeps its default */
+        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    return given;
+}
+
 static kino_status find_simd(const char *name, kino__simd *out, kino_error *err)
 {
     static const struct {
@@ -178,21 +186,19 @@ static int compare_traces(const void *a, const void *b)
     return order ? order : kino__natural_compare(x->path.data, y->path.data);
 }
 
-/* Moves the loaded traces into the run, in order; the list is empty afterwards in any case. */
-static kino_status add_traces(kino_run *run, trace_list *traces, kino_error *err)
+kino_status kino__run_add_traces(kino_run *run, kino__trace **traces, size_t count, kino_error *err)
 {
-    if (traces->count)
-        qsort(traces->items, traces->count, sizeof *traces->items, compare_traces);
+    if (count)
+        qsort(traces, count, sizeof *traces, compare_traces);
     kino_status st = KINO_OK;
-    for (size_t i = 0; i < traces->count; i++) {
+    for (size_t i = 0; i < count; i++) {
         if (st != KINO_OK) {
-            kino__trace_free(traces->items[i]);
+            kino__trace_free(traces[i]);
             continue;
         }
-        warn_about_damage(run, traces->items[i]);
-        st = kino__run_add_take(&run->run, traces->items[i], err);
+        warn_about_damage(run, traces[i]);
+        st = kino__run_add_take(&run->run, traces[i], err);
     }
-    traces->count = 0;
     if (st == KINO_OK)
         kino__run_align(&run->run);
     return st;
@@ -237,8 +243,10 @@ static kino_status load_all(kino_run *run, const kino__discovery *found,
     }
     if (st == KINO_OK)
         st = check_any(run, found, traces.count, options, err);
-    if (st == KINO_OK)
-        st = add_traces(run, &traces, err);
+    if (st == KINO_OK) {
+        st = kino__run_add_traces(run, traces.items, traces.count, err);
+        traces.count = 0;
+    }
     for (size_t i = 0; i < traces.count; i++)
         kino__trace_free(traces.items[i]);
     kino__vec_deinit(&traces);
@@ -262,9 +270,7 @@ kino_status kino_run_open(const char *const *paths, size_t count, const kino_loa
 {
     *out = NULL;
     kino__error_clear(err);
-    kino_load_options given = default_options;
-    if (options) /* an older caller's struct is shorter: what it lacks keeps its default */
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    kino_load_options given = kino__load_options_of(options);
     if (count == 0)
         return kino__fail(err, KINO_ARGUMENT, "no traces to open");
     kino_run *run = calloc(1, sizeof *run);
@@ -319,6 +325,9 @@ void kino_run_free(kino_run *run)
     kino__run_deinit(&run->run);
     if (run->rules_free)
         run->rules_free(run->rules); /* the traces are gone */
+    for (size_t i = run->joined.count; i-- > 0;)
+        kino_run_free(run->joined.items[i]);
+    kino__vec_deinit(&run->joined);
     kino__vec_deinit(&run->warnings);
     kino__vec_deinit(&run->notes);
     kino__arena_deinit(&run->arena);

@@ -1,0 +1,281 @@
+/* event_args.c - typed arguments: writing them as bytes, and bytes as JSON. */
+#include "store/event_args.h"
+
+#include <stdlib.h>
+
+#include "base/json_out.h"
+
+enum { TAIL = 64, NUMBER_MOST = 10, CORRELATION = 0, EXTERNAL = 1 };
+
+void kino__event_args_init(kino__event_args *args, const kino__allocator *allocator)
+{
+    *args = (kino__event_args){.ids = {KINO_NO_STRING, KINO_NO_STRING},
+                               .found = {KINO_NO_INT, KINO_NO_INT}};
+    args->bytes.allocator = args->shared.allocator = allocator;
+}
+
+void kino__event_args_deinit(kino__event_args *args)
+{
+    kino__buffer_deinit(&args->bytes);
+    kino__vec_deinit(&args->shared);
+}
+
+void kino__event_args_set_ids(kino__event_args *args, kino_strid correlation, kino_strid external)
+{
+    args->ids[CORRELATION] = correlation;
+    args->ids[EXTERNAL] = external;
+}
+
+/* -- writing */
+
+static void put_number(kino__buffer *out, uint64_t value)
+{
+    char *at = kino__buffer_reserve(out, NUMBER_MOST);
+    size_t size = 0;
+    if (!at)
+        return;
+    for (; value >= 0x80; value >>= 7)
+        at[size++] = (char)(value | 0x80);
+    at[size++] = (char)value;
+    out->size += size;
+}
+
+/* Small numbers below 0 stay small: 0, -1, 1, -2, ... */
+static uint64_t fold_sign(uint64_t value)
+{
+    return value << 1 ^ (0 - (value >> 63));
+}
+
+static uint64_t unfold_sign(uint64_t value)
+{
+    return value >> 1 ^ (0 - (value & 1));
+}
+
+static bool has_number(unsigned type)
+{
+    return type != KINO__ARG_FALSE && type != KINO__ARG_TRUE && type != KINO__ARG_NULL &&
+           type != KINO__ARG_DOUBLE;
+}
+
+static void note_id(const kino__event_args *args, uint64_t key, unsigned type, uint64_t value,
+                    int64_t found[2])
+{
+    bool is_number = type == KINO__ARG_INT || (type == KINO__ARG_UINT && value <= INT64_MAX);
+    for (int i = 0; i < 2; i++)
+        if (is_number && key == args->ids[i] && key != KINO_NO_STRING)
+            found[i] = (int64_t)value;
+}
+
+void kino__event_args_add(kino__event_args *args, kino_strid key, kino__arg_type type,
+                          uint64_t value)
+{
+    kino__buffer *out = &args->bytes;
+    put_number(out, ((uint64_t)key + 1) << 3 | type);
+    if (type == KINO__ARG_DOUBLE)
+        kino__buffer_add(out, (kino_str){(const char *)&value, sizeof value});
+    else if (has_number(type))
+        put_number(out, type == KINO__ARG_INT ? fold_sign(value) : value);
+    note_id(args, key, type, value, args->found);
+}
+
+void kino__event_args_drop(kino__event_args *args)
+{
+    args->bytes.size = args->first;
+    args->found[CORRELATION] = args->found[EXTERNAL] = KINO_NO_INT;
+}
+
+uint64_t kino__event_args_end(kino__event_args *args, uint64_t shared)
+{
+    if (!kino__event_args_any(args))
+        return shared;
+    uint64_t place = args->first + 1;
+    put_number(&args->bytes, 0);
+    put_number(&args->bytes, shared);
+    args->first = args->bytes.size;
+    kino__event_args_drop(args);
+    return args->bytes.failed ? 0 : place;
+}
+
+uint64_t kino__event_args_share(kino__event_args *args)
+{
+    if (!kino__event_args_any(args))
+        return 0;
+    uint64_t *slot = kino__vec_add(&args->shared);
+    if (!slot) {
+        args->bytes.failed = true;
+        return 0;
+    }
+    return *slot = kino__event_args_end(args, 0);
+}
+
+bool kino__event_args_is_shared(const kino__event_args *args, uint64_t place)
+{
+    size_t low = 0, high = args->shared.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (args->shared.items[middle] < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < args->shared.count && args->shared.items[low] == place;
+}
+
+/* -- reading: the bytes are our own */
+
+static uint64_t get_number(const unsigned char **at)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0;; shift += 7) {
+        unsigned char byte = *(*at)++;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80))
+            return value;
+    }
+}
+
+typedef struct argument {
+    uint64_t key;
+    unsigned type;
+    uint64_t value;
+} argument;
+
+/* The next argument; false at the end, where `at` is at what is shared. */
+static bool next_argument(const unsigned char **at, argument *out)
+{
+    uint64_t head = get_number(at);
+    if (!head)
+        return false;
+    *out = (argument){.key = (head >> 3) - 1, .type = head & 7};
+    if (out->type == KINO__ARG_DOUBLE) {
+        memcpy(&out->value, *at, sizeof out->value);
+        *at += sizeof out->value;
+    } else if (has_number(out->type)) {
+        out->value = get_number(at);
+        if (out->type == KINO__ARG_INT)
+            out->value = unfold_sign(out->value);
+    }
+    return true;
+}
+
+void kino__event_args_find_ids(const kino__event_args *args, uint64_t place, int64_t found[2])
+{
+    const unsigned char *at = (const unsigned char *)args->bytes.data + place - 1;
+    argument a;
+    while (next_argument(&at, &a))
+        note_id(args, a.key, a.type, a.value, found);
+}
+
+/* -- the text of the trace */
+
+typedef struct args_text {
+    kino__text text;
+    kino__string_pool texts;
+    kino__buffer bytes;
+} args_text;
+
+static void *cursor_new(const kino__text *text)
+{
+    (void)text;
+    return calloc(1, sizeof(kino__buffer));
+}
+
+static void cursor_free(const kino__text *text, void *cursor)
+{
+    (void)text;
+    if (cursor)
+        kino__buffer_deinit(cursor);
+    free(cursor);
+}
+
+static void add_value(const args_text *self, const argument *a, kino__json *json)
+{
+    double number;
+    switch ((kino__arg_type)a->type) {
+    case KINO__ARG_INT:
+        kino__json_int(json, (int64_t)a->value);
+        break;
+    case KINO__ARG_UINT:
+        kino__json_uint(json, a->value);
+        break;
+    case KINO__ARG_DOUBLE:
+        memcpy(&number, &a->value, sizeof number);
+        kino__json_double(json, number);
+        break;
+    case KINO__ARG_FALSE:
+    case KINO__ARG_TRUE:
+        kino__json_bool(json, a->type == KINO__ARG_TRUE);
+        break;
+    case KINO__ARG_NULL:
+        kino__json_null(json);
+        break;
+    case KINO__ARG_TEXT:
+        kino__json_string(json, kino__string_pool_text(&self->texts, (kino_strid)a->value));
+        break;
+    case KINO__ARG_JSON:
+        kino__json_raw(json, kino__string_pool_text(&self->texts, (kino_strid)a->value));
+        break;
+    }
+}
+
+/* Kineto's blanks: behind the colon and between members. */
+static void add_members(const args_text *self, uint64_t place, kino__buffer *out)
+{
+    const unsigned char *own = (const unsigned char *)self->bytes.data + place - 1, *at = own;
+    argument a;
+    while (next_argument(&at, &a))
+        ;
+    uint64_t shared = get_number(&at);
+    if (shared)
+        add_members(self, shared, out); /* which shares nothing itself */
+    while (next_argument(&own, &a)) {
+        if (out->size > 1)
+            kino__buffer_add(out, KINO__STR(", "));
+        kino__json_add_string(out, kino__string_pool_text(&self->texts, (kino_strid)a.key));
+        kino__buffer_add(out, KINO__STR(": "));
+        kino__json json = {.out = out};
+        add_value(self, &a, &json);
+    }
+}
+
+static kino_str make_args(const kino__text *text, void *cursor, uint64_t place)
+{
+    const args_text *self = (const args_text *)text;
+    kino__buffer *out = cursor;
+    if (!out || !place)
+        return (kino_str){"", 0};
+    out->size = 0;
+    kino__buffer_add(out, KINO__STR("{"));
+    add_members(self, place, out);
+    kino__buffer_add(out, KINO__STR("}"));
+    char *tail = kino__buffer_reserve(out, TAIL);
+    if (!tail || out->failed) {
+        out->failed = false;
+        return (kino_str){"", 0};
+    }
+    memset(tail, 0, TAIL);
+    return kino__buffer_str(out);
+}
+
+static void free_text(kino__text *text)
+{
+    args_text *self = (args_text *)text;
+    kino__string_pool_deinit(&self->texts);
+    kino__buffer_deinit(&self->bytes);
+    free(self);
+}
+
+kino__text *kino__event_args_text_take(kino__event_args *args, kino__string_pool *texts)
+{
+    args_text *self = calloc(1, sizeof *self);
+    if (!self)
+        return NULL;
+    self->text = (kino__text){
+        .cursor_new = cursor_new, .cursor_free = cursor_free, .free = free_text, .args = make_args};
+    self->texts = *texts;
+    self->bytes = args->bytes;
+    kino__string_pool_init(texts, NULL);
+    args->bytes = (kino__buffer){0};
+    kino__event_args_deinit(args);
+    return &self->text;
+}
