@@ -1,14 +1,13 @@
 /* recover.c - opening what a recorder left behind when its process died.
  *
- * The buffers of a folder are packed into a .kino file of their own, which is opened like any other
- * and has no name any more by then: from there on a recovered recording is a run. */
+ * The buffers of a folder are copied, as their process may still use them; from there on a recovered
+ * recording is a run like any other. */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/error.h"
+#include "base/progress.h"
+#include "base/thread.h"
 #include "engine/kino_run.h"
 #include "reader/kino_ring.h"
 #include "store/args.h"
@@ -41,47 +40,27 @@ static void fill_recovery(const kino_run *run, kino_recovery *out)
     memcpy(out, &found, out->size < sizeof found ? out->size : sizeof found);
 }
 
-/* "a/b/" is called b. */
-static kino_str last_part(const char *path)
+/* Without the slashes at the end. */
+static kino_str path_of(const char *folder)
 {
-    kino_str text = kino__str_from(path);
+    kino_str text = kino__str_from(folder);
     while (text.size > 1 && text.data[text.size - 1] == '/')
         text.size--;
-    for (size_t i = text.size; i > 0; i--)
-        if (text.data[i - 1] == '/')
-            return (kino_str){text.data + i, text.size - i};
     return text;
-}
-
-static kino_status pack(const char *path, const char *to, kino_error *err)
-{
-    kino__sink *sink = NULL;
-    KINO_TRY(kino__file_sink_open(to, &sink, err));
-    kino_status st = kino__ring_folder_pack(path, sink, err);
-    kino_status closed = kino__sink_close(sink, st == KINO_OK, st == KINO_OK ? err : NULL);
-    return st != KINO_OK ? st : closed;
 }
 
 static kino_status open_folder(const char *path, const kino_load_options *options, kino_run **out,
                                kino_error *err)
 {
-    const char *temporary = getenv("TMPDIR"); /* NOLINT(concurrency-mt-unsafe): nobody sets it */
-    kino_str name = last_part(path);
-    char folder[1024], file[2048];
-    (void)snprintf(folder, sizeof folder, "%s/kino-recover-XXXXXX",
-                   temporary && *temporary ? temporary : "/tmp");
-    if (!mkdtemp(folder))
-        return kino__fail_errno(err, errno, "cannot create a directory in '%s'",
-                                temporary && *temporary ? temporary : "/tmp");
-    (void)snprintf(file, sizeof file, "%s/%.*s.kino", folder, KINO__STR_ARG(name));
-    kino_status st = pack(path, file, err);
-    if (st == KINO_OK) {
-        const char *paths[] = {file};
-        st = kino_run_open(paths, 1, options, out, err);
-    }
-    (void)unlink(file);
-    (void)rmdir(folder);
-    return st;
+    kino_load_options given = kino__load_options_of(options);
+    kino__made_trace made = {.name = path_of(path)};
+    kino__progress progress;
+    kino__load_context context = {.progress = &progress};
+    kino__progress_init(&progress, given.progress, given.progress_context);
+    KINO_TRY(kino__pool_new(given.jobs, &context.pool, err));
+    kino_status st = kino__ring_folder_load(path, &context, &made.trace, err);
+    kino__pool_free(context.pool);
+    return st == KINO_OK ? kino__run_of_traces(&made, 1, &given, out, err) : st;
 }
 
 kino_status kino_run_recover(const char *path, const kino_load_options *options, kino_run **out,

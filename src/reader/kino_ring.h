@@ -3,7 +3,6 @@
 #ifndef KINO__READER_KINO_RING_H
 #define KINO__READER_KINO_RING_H
 
-#include "base/sink.h"
 #include "reader/kino_internal.h"
 
 /* Does the file hold a recording instead of columns? */
@@ -16,8 +15,10 @@ KINO_NODISCARD kino_status kino__kino_load_rings(kino__kino_file *f, kino__trace
 
 /* Is this a folder with the buffers of a recorder? */
 bool kino__is_ring_folder(const char *path);
-/* Writes its recording as a .kino file. The process may still be recording. */
-KINO_NODISCARD kino_status kino__ring_folder_pack(const char *path, kino__sink *sink,
-                                                  kino_error *err);
+/* Loads its recording. The process may still be recording; the folder is not needed afterwards. The
+ * trace has no path yet. */
+KINO_NODISCARD kino_status kino__ring_folder_load(const char *path,
+                                                  const kino__load_context *context,
+                                                  kino__trace **out, kino_error *err);
 
 #endif
