@@ -1,10 +1,5 @@
-/* finish.c - traces from what a recorded program and its children left.
- *
- *   buffers ──► kino_run_recover ──► part-0.kino ─┐
- *   samples ──► perf.h ──► samples-PID.json ──────┴─► one trace per process ──► cut ──► output
- *
- * A process may have several recordings (one for each exec) and samples; they become one trace with
- * the pids as they are. Everything goes through the engine's public functions. */
+/* finish.c - which processes a recorded program and its children were, and where their traces go.
+ * What becomes a trace is in process_runs.c. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -43,23 +38,6 @@ static bool has_process(const kino__recording *r, int64_t pid)
     return false;
 }
 
-static kino_status add_input(kino__record_process *p, const char *path, kino_error *err)
-{
-    const char **slot = p && path ? kino__vec_add(&p->inputs) : NULL;
-    if (!slot)
-        return kino__fail_nomem(err);
-    *slot = path;
-    return KINO_OK;
-}
-
-static kino_load_options load_options(const kino__recording *r)
-{
-    kino_load_options load = KINO_LOAD_OPTIONS_INIT;
-    load.progress = r->options->progress;
-    load.progress_context = r->options->progress_context;
-    return load;
-}
-
 static kino_write_options write_options(const kino__recording *r)
 {
     kino_write_options write = KINO_WRITE_OPTIONS_INIT;
@@ -68,44 +46,31 @@ static kino_write_options write_options(const kino__recording *r)
     return write;
 }
 
-/* One recording becomes a file of the scratch folder; an empty one becomes nothing. */
-static kino_status take_part(kino__recording *r, const kino__record_part *part, size_t index,
-                             kino_error *err)
+/* A recording without events still tells what it lost. */
+static kino_status take_part(kino__recording *r, const kino__record_part *part, kino_error *err)
 {
     kino_run *run = NULL;
-    kino_recovery recovery = {.size = sizeof recovery};
-    kino_load_options load = load_options(r);
-    kino_error reason;
-    if (kino_run_recover(part->path, &load, &run, &recovery, &reason) != KINO_OK) {
-        if (reason.code == KINO_CANCELLED || reason.code == KINO_NOMEM) {
-            if (err)
-                *err = reason;
-            return reason.code;
-        }
-        if (part->is_empty || access(part->path, F_OK) != 0)
-            return KINO_OK; /* its process has just ended, and removed it */
-        kino__record_note(r, "cannot write a trace of process %" PRId64 ": %s", part->pid,
-                          reason.message);
-        if (reason.code == KINO_IO && r->failure.code == KINO_OK) /* no room: it is not lost */
-            r->failure = reason;
+    if (part->is_empty) {
+        KINO_TRY(kino__record_open_part(r, part, NULL, &run, err));
+        kino_run_free(run);
         return KINO_OK;
     }
-    kino_status st = KINO_OK;
-    if (!part->is_empty) {
-        kino_str path = kino__arena_format(&r->arena, "%s/part-%zu.kino", r->scratch, index);
-        kino_write_options write = write_options(r);
-        kino__record_process *p = find_process(r, part->pid, part->name, part->start_raw_ns);
-        st = path.data ? kino_run_write(run, path.data, &write, err) : kino__fail_nomem(err);
-        if (st == KINO_OK)
-            st = add_input(p, path.data, err);
-        if (st == KINO_OK)
-            p->name = part->name; /* of its last exec */
-    }
-    r->dropped += recovery.dropped;
-    r->overwritten += recovery.overwritten;
-    r->open_spans += recovery.open_spans;
-    kino_run_free(run);
-    return st;
+    kino__record_process *p = find_process(r, part->pid, part->name, part->start_raw_ns);
+    const kino__record_part **slot = p ? kino__vec_add(&p->parts) : NULL;
+    if (!slot)
+        return kino__fail_nomem(err);
+    *slot = part;
+    p->name = part->name; /* of its last exec */
+    return KINO_OK;
+}
+
+static kino_status add_samples(kino__record_process *p, kino_builder *samples, kino_error *err)
+{
+    kino_builder **slot = p ? kino__vec_add(&p->samples) : NULL;
+    if (!slot)
+        return kino__fail_nomem(err);
+    *slot = samples;
+    return KINO_OK;
 }
 
 /* How many samples the files have: what a flight recorder cuts off is not counted. */
@@ -120,8 +85,7 @@ static bool counts_samples(const kino__recording *r)
 
 static kino_status take_samples(kino__recording *r, kino_error *err)
 {
-    kino__perf_output output = {.folder = r->scratch,
-                                .real_minus_raw = r->real_minus_raw,
+    kino__perf_output output = {.real_minus_raw = r->real_minus_raw,
                                 .own = r->parts.own.items,
                                 .own_count = r->parts.own.count};
     kino_error reason;
@@ -137,17 +101,15 @@ static kino_status take_samples(kino__recording *r, kino_error *err)
     for (size_t i = 0; i < r->samples.count; i++) {
         const kino__perf_process *from = &r->samples.processes[i];
         r->sample_count += counts_samples(r) ? from->samples : 0;
-        if (!from->path)
-            continue;
         kino__record_process *p = find_process(r, from->pid, from->name, from->start_ns);
-        KINO_TRY(add_input(p, from->path, err));
+        KINO_TRY(add_samples(p, from->trace, err));
         if (from->name && *from->name) /* of its last exec */
             p->name = from->name;
         if (from->start_ns < p->start_raw_ns) /* a recording begins with its first event */
             p->start_raw_ns = from->start_ns;
     }
-    if (r->samples.system_path)
-        KINO_TRY(add_input(find_process(r, 0, "system", INT64_MAX), r->samples.system_path, err));
+    if (r->samples.system)
+        KINO_TRY(add_samples(find_process(r, 0, "system", INT64_MAX), r->samples.system, err));
     return KINO_OK;
 }
 
@@ -195,7 +157,7 @@ static void note_unseen(kino__recording *r)
     size_t count = 0, used = 0;
     for (size_t i = 0; r->is_injected && i < r->samples.count; i++) {
         const kino__perf_process *p = &r->samples.processes[i];
-        if (!p->path || is_seen(r, p->pid))
+        if (is_seen(r, p->pid))
             continue;
         if (count++ < UNSEEN_SHOWN)
             used += (size_t)snprintf(names + used, sizeof names - used, "%s%.32s (process %d)",
@@ -214,17 +176,13 @@ static void note_unseen(kino__recording *r)
 static kino_status take_all(kino__recording *r, kino_error *err)
 {
     KINO_TRY(kino__parts_read(&r->parts, r->work, r->real_minus_raw, err));
-    for (size_t i = 0; i < r->parts.items.count; i++) {
-        const kino__record_part *part = &r->parts.items.items[i];
-        KINO_TRY(take_part(r, part, i, err));
-    }
+    for (size_t i = 0; i < r->parts.items.count; i++)
+        KINO_TRY(take_part(r, &r->parts.items.items[i], err));
     for (size_t i = 0; i < r->parts.notes.count; i++)
         kino__record_note(r, "%s", r->parts.notes.items[i]);
     KINO_TRY(take_samples(r, err));
     note_running(r);
     note_unseen(r);
-    if (r->failure.code != KINO_OK)
-        kino__record_note_kept(r);
     if (r->processes.count)
         qsort(r->processes.items, r->processes.count, sizeof *r->processes.items,
               compare_processes);
@@ -232,59 +190,6 @@ static kino_status take_all(kino__recording *r, kino_error *err)
 }
 
 /* -- one trace */
-
-/* The newest part of a flight recorder, and the categories that were asked for. */
-static kino_status cut(const kino__recording *r, kino_run *run, kino_run **out, kino_error *err)
-{
-    kino_cut_options options = KINO_CUT_OPTIONS_INIT;
-    options.categories = r->options->categories;
-    options.category_count = r->options->category_count;
-    if (r->options->flight_ms)
-        options.from_ns = -(int64_t)r->options->flight_ms * 1000000;
-    options.progress = r->options->progress;
-    options.progress_context = r->options->progress_context;
-    return kino_run_cut(run, &options, out, NULL, err);
-}
-
-/* Runs are made from runs, so all stay until the last is written. */
-typedef struct stack_of_runs {
-    kino_run *items[3];
-    size_t count;
-} stack_of_runs;
-
-static kino_run *top(const stack_of_runs *runs)
-{
-    return runs->items[runs->count - 1];
-}
-
-static kino_status open_process(const kino__recording *r, const kino__record_process *p,
-                                stack_of_runs *runs, kino_error *err)
-{
-    kino_load_options load = load_options(r);
-    kino_merge_options merge = KINO_MERGE_OPTIONS_INIT;
-    merge.is_one_process = true;
-    merge.progress = load.progress;
-    merge.progress_context = load.progress_context;
-    kino__buffer about = {0};
-    kino__parts_about(&r->parts, p->pid, &about);
-    kino__buffer_add(&about, (kino_str){"", 1});
-    load.about = about.size > 1 && !about.failed ? about.data : NULL;
-    kino_status st =
-        about.failed ? kino__fail_nomem(err)
-                     : kino_run_open(p->inputs.items, p->inputs.count, &load, &runs->items[0], err);
-    kino__buffer_deinit(&about);
-    KINO_TRY(st);
-    runs->count = 1;
-    if (p->inputs.count > 1) {
-        KINO_TRY(kino_run_merge(top(runs), &merge, &runs->items[1], err));
-        runs->count = 2;
-    }
-    if (r->options->category_count || r->options->flight_ms) {
-        KINO_TRY(cut(r, top(runs), &runs->items[runs->count], err));
-        runs->count++;
-    }
-    return KINO_OK;
-}
 
 static kino_status add_file(kino__recording *r, const char *path, const kino__record_process *p,
                             kino_run *run, kino_error *err)
@@ -302,22 +207,22 @@ static kino_status add_file(kino__recording *r, const char *path, const kino__re
     return KINO_OK;
 }
 
-/* Nothing left after a cut is no file and no error. */
+/* Nothing left of it is no file and no error. */
 static kino_status write_process(kino__recording *r, const kino__record_process *p,
                                  const char *path, const char *format, kino_error *err)
 {
-    stack_of_runs runs = {0};
+    kino__process_runs runs;
     kino_write_options write = write_options(r);
-    kino_status st = open_process(r, p, &runs, err);
-    bool is_empty = st == KINO_NOT_FOUND && runs.count > 0;
+    kino_status st = kino__process_runs_open(r, p, &runs, err);
     write.format = format;
-    if (st == KINO_OK)
-        st = kino_run_write(top(&runs), path, &write, err);
-    if (st == KINO_OK)
-        st = add_file(r, path, p, top(&runs), err);
-    while (runs.count)
-        kino_run_free(runs.items[--runs.count]);
-    return is_empty ? KINO_OK : st;
+    if (st == KINO_OK && runs.count) {
+        kino_run *run = runs.items[runs.count - 1];
+        st = kino_run_write(run, path, &write, err);
+        if (st == KINO_OK)
+            st = add_file(r, path, p, run, err);
+    }
+    kino__process_runs_close(&runs);
+    return st;
 }
 
 /* -- where traces go */
@@ -452,35 +357,73 @@ static kino_status write_folder(kino__recording *r, const char *folder, const ch
     return KINO_OK;
 }
 
-/* All in one file, by way of the scratch folder. */
-static kino_status write_merged(kino__recording *r, const char *path, kino_error *err)
+/* The runs of all processes, to be one. */
+typedef struct all_runs {
+    kino__process_runs *processes; /* of all; without their last one, which is in tops */
+    kino_run **tops;
+    const char **names;
+    size_t count;
+} all_runs;
+
+static kino_status open_all(kino__recording *r, all_runs *all, kino_error *err)
 {
-    kino_run *run = NULL, *merged = NULL;
-    kino_load_options load = load_options(r);
+    for (size_t i = 0; i < r->processes.count; i++) {
+        const kino__record_process *p = &r->processes.items[i];
+        kino__process_runs *runs = &all->processes[i];
+        const char *name = path_of_process(r, p, "", ".kino");
+        KINO_TRY(kino__process_runs_open(r, p, runs, err));
+        if (!name)
+            return kino__fail_nomem(err);
+        if (!runs->count)
+            continue;
+        all->names[all->count] = name;
+        all->tops[all->count++] = runs->items[--runs->count];
+        r->recorded += p->pid != 0;
+    }
+    return KINO_OK;
+}
+
+static kino_status write_all(kino__recording *r, const char *path, kino_run *run, kino_error *err)
+{
+    kino_run *merged = NULL;
     kino_write_options write = write_options(r);
     kino_merge_options merge = KINO_MERGE_OPTIONS_INIT;
     write.format = r->options->format;
-    KINO_TRY(write_folder(r, r->scratch, ".kino", NULL, err));
-    const char **paths = calloc(r->files.count + 1, sizeof *paths);
-    if (!paths)
-        return kino__fail_nomem(err);
-    for (size_t i = 0; i < r->files.count; i++)
-        paths[i] = r->files.items[i].path;
-    merge.progress = load.progress;
-    merge.progress_context = load.progress_context;
-    kino_status st =
-        r->files.count ? kino_run_open(paths, r->files.count, &load, &run, err) : KINO_OK;
-    if (st == KINO_OK && run)
-        st = kino_run_merge(run, &merge, &merged, err);
-    if (st == KINO_OK && merged)
+    merge.progress = write.progress;
+    merge.progress_context = write.progress_context;
+    kino_status st = kino_run_merge(run, &merge, &merged, err);
+    if (st == KINO_OK)
         st = kino_run_write(merged, path, &write, err);
-    r->files.count = 0;
-    r->events = 0;
-    if (st == KINO_OK && merged)
+    if (st == KINO_OK)
         st = add_file(r, path, NULL, merged, err);
     kino_run_free(merged);
+    return st;
+}
+
+/* All in one file. */
+static kino_status write_merged(kino__recording *r, const char *path, kino_error *err)
+{
+    kino_run *run = NULL;
+    size_t count = r->processes.count;
+    all_runs all = {.processes = calloc(count + 1, sizeof *all.processes),
+                    .tops = calloc(count + 1, sizeof *all.tops),
+                    .names = calloc(count + 1, sizeof *all.names)};
+    kino_status st =
+        all.processes && all.tops && all.names ? open_all(r, &all, err) : kino__fail_nomem(err);
+    if (st == KINO_OK && all.count) {
+        st = kino_runs_join(all.tops, all.names, all.count, &run, err);
+        all.count = 0; /* taken */
+    }
+    if (st == KINO_OK && run)
+        st = write_all(r, path, run, err);
     kino_run_free(run);
-    free(paths);
+    for (size_t i = 0; i < all.count; i++)
+        kino_run_free(all.tops[i]);
+    for (size_t i = 0; all.processes && i < count; i++)
+        kino__process_runs_close(&all.processes[i]);
+    free(all.processes);
+    free(all.tops);
+    free(all.names);
     return st;
 }
 
@@ -509,29 +452,22 @@ static const char *suffix_for_all(kino__recording *r)
     return suffix && *suffix ? suffix : ".kino";
 }
 
-kino_status kino__record_finish(kino__recording *r, kino_error *err)
+static kino_status write_one(kino__recording *r, const kino__record_process *only, kino_error *err)
 {
-    KINO_TRY(take_all(r, err));
     const char *output = r->options->output;
-    bool is_one = r->processes.count == 1, merges = r->options->merge || r->place.is_special;
-    if (!r->processes.count) {
-        if (r->failure.code != KINO_OK && err)
-            *err = r->failure;
-        return r->failure.code;
-    }
-    KINO_TRY(kino__place_look_again(&r->place, err));
-    if (is_one || merges) {
-        const char *path =
-            is_one && output && is_folder(output)
-                ? path_of_process(r, &r->processes.items[0], output, suffix_for_all(r))
-                : path_of_all(r);
-        if (!path)
-            return kino__fail_nomem(err);
-        if (output && is_folder(output))
-            KINO_TRY(make_output(output, err));
-        return is_one ? write_process(r, &r->processes.items[0], path, r->options->format, err)
-                      : write_merged(r, path, err);
-    }
+    const char *path = only && output && is_folder(output)
+                           ? path_of_process(r, only, output, suffix_for_all(r))
+                           : path_of_all(r);
+    if (!path)
+        return kino__fail_nomem(err);
+    if (output && is_folder(output))
+        KINO_TRY(make_output(output, err));
+    return only ? write_process(r, only, path, r->options->format, err)
+                : write_merged(r, path, err);
+}
+
+static kino_status write_each(kino__recording *r, kino_error *err)
+{
     r->folder = folder_of_all(r);
     if (!r->folder)
         return kino__fail_nomem(err);
@@ -540,4 +476,22 @@ kino_status kino__record_finish(kino__recording *r, kino_error *err)
             r, "'%s' already contained other files: a report of the directory includes both",
             r->folder);
     return write_folder(r, r->folder, suffix_for_all(r), r->options->format, err);
+}
+
+kino_status kino__record_finish(kino__recording *r, kino_error *err)
+{
+    KINO_TRY(take_all(r, err));
+    bool is_one = r->processes.count == 1, merges = r->options->merge || r->place.is_special;
+    if (r->processes.count) {
+        KINO_TRY(kino__place_look_again(&r->place, err));
+        KINO_TRY(is_one   ? write_one(r, &r->processes.items[0], err)
+                 : merges ? write_one(r, NULL, err)
+                          : write_each(r, err));
+    }
+    if (r->failure.code == KINO_OK)
+        return KINO_OK;
+    kino__record_note_kept(r);
+    if (!r->files.count && err)
+        *err = r->failure;
+    return r->files.count ? KINO_OK : r->failure.code;
 }

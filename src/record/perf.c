@@ -346,6 +346,9 @@ void kino__perf_close(kino__perf *perf)
     kino__vec_deinit(&perf->events);
     kino__vec_deinit(&perf->notes);
     kino__vec_deinit(&perf->pauses);
+    for (size_t i = 0; i < perf->processes.count; i++)
+        kino_builder_free(perf->processes.items[i].trace);
+    kino_builder_free(perf->system);
     kino__vec_deinit(&perf->processes);
     kino__arena_deinit(&perf->arena);
     free(perf->folder);
@@ -448,7 +451,7 @@ kino_status kino__perf_finish(kino__perf *perf, const kino__perf_output *output,
         set_events(perf, (kino__perf_kind)kind, false);
     KINO_TRY(kino__perf_rings_drain(perf, err));
     perf->stopped = perf->finished = true;
-    KINO_TRY(kino__samples_write(perf, output, err));
-    *result = (kino__perf_result){perf->processes.items, perf->processes.count, perf->sys_path};
+    KINO_TRY(kino__samples_build(perf, output, err));
+    *result = (kino__perf_result){perf->processes.items, perf->processes.count, perf->system};
     return KINO_OK;
 }

@@ -6,19 +6,19 @@
  *   ... let the child go on ...
  *   poll(kino__perf_fd(perf), ...) or every 100 ms:  kino__perf_poll(perf, err)
  *   ... wait for the child ...
- *   st = kino__perf_finish(perf, &output, &result, err);   samples-<pid>.json, one per process
+ *   st = kino__perf_finish(perf, &output, &result, err);   a trace for each process
  *   kino__perf_close(perf);
  *
  * Recording costs the program a timer interrupt per sample; nothing runs in the program itself. The
  * kernel writes into one ring buffer per processor, poll appends these bytes to files in the work
- * folder, finish reads them, resolves symbols and writes the traces. Children and threads are
+ * folder, finish reads them, resolves symbols and makes the traces. Children and threads are
  * followed. One thread at a time. */
 #ifndef KINO__RECORD_PERF_H
 #define KINO__RECORD_PERF_H
 
 #include <sys/types.h>
 
-#include <kino/base.h>
+#include <kino/builder.h>
 
 typedef struct kino__perf kino__perf;
 
@@ -73,30 +73,29 @@ typedef struct kino__perf_own {
 } kino__perf_own;
 
 typedef struct kino__perf_output {
-    const char *folder;     /* of samples-<pid>.json; may be the work folder */
-    int64_t real_minus_raw; /* ns from CLOCK_MONOTONIC_RAW to CLOCK_REALTIME, for the whole file */
+    int64_t real_minus_raw; /* ns from CLOCK_MONOTONIC_RAW to CLOCK_REALTIME, for the whole trace */
     const kino__perf_own *own; /* left out; by tid and time */
     size_t own_count;
 } kino__perf_output;
 
 typedef struct kino__perf_process {
     pid_t pid;
-    const char *name; /* of its last exec */
-    const char *path; /* samples-<pid>.json */
-    uint64_t samples; /* call stacks */
-    uint64_t lost;    /* records the kernel could not place, of all processes */
-    int64_t start_ns; /* CLOCK_MONOTONIC_RAW of the first and last record */
+    const char *name;    /* of its last exec */
+    kino_builder *trace; /* of its samples, switches and faults; the kino__perf's */
+    uint64_t samples;    /* call stacks */
+    uint64_t lost;       /* records the kernel could not place, of all processes */
+    int64_t start_ns;    /* CLOCK_MONOTONIC_RAW of the first and last record */
     int64_t end_ns;
 } kino__perf_process;
 
 typedef struct kino__perf_result {
     const kino__perf_process *processes; /* in order of start; live as long as the kino__perf */
     size_t count;
-    const char *system_path; /* samples-system.json, or NULL */
+    kino_builder *system; /* which thread ran where on the whole machine, or NULL */
 } kino__perf_result;
 
-/* Takes the rest, ends the recording and writes one Chrome JSON file per process that has samples,
- * switches or faults. Track ids are texts ("1234 samples"), so that they collide with no thread of
+/* Takes the rest, ends the recording and makes a trace of each process that has samples, switches or
+ * faults. Track ids are texts ("1234 samples"), so that they collide with no thread of
  * another trace of the same process. Once. */
 KINO_NODISCARD kino_status kino__perf_finish(kino__perf *perf, const kino__perf_output *output,
                                              kino__perf_result *result, kino_error *err);

@@ -53,7 +53,7 @@ struct kino__perf {
     bool stopped, finished;
     int spool_errno;      /* the work folder cannot be written any more */
     uint64_t unsaved;     /* bytes that therefore are missing */
-    const char *sys_path; /* of the result */
+    kino_builder *system; /* of the result */
 };
 
 void kino__perf_add_note(kino__perf *perf, const char *format, ...) KINO_PRINTF(2, 3);
@@ -84,8 +84,8 @@ void kino__perf_waits_close(kino__perf *perf);
 void kino__perf_waits_see(kino__perf *perf, const kino_str pieces[2]);
 void kino__perf_waits_look(kino__perf *perf);
 
-/* samples.c: from the files of the records to the traces. */
-KINO_NODISCARD kino_status kino__samples_write(kino__perf *perf, const kino__perf_output *output,
+/* samples.c: from the files of the records to traces. */
+KINO_NODISCARD kino_status kino__samples_build(kino__perf *perf, const kino__perf_output *output,
                                                kino_error *err);
 
 #endif

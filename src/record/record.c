@@ -522,8 +522,6 @@ kino_status kino__record_recover(const kino__record_options *options, const char
                          ? kino__place_init(&r->place, options->output, err)
                          : kino__fail(err, KINO_LIMIT, "the path '%s' is too long", folder);
     if (st == KINO_OK)
-        st = make_scratch(r, err);
-    if (st == KINO_OK)
         st = kino__record_finish(r, err);
     r->work[0] = '\0'; /* it stays */
     clean_up(r, st, out);
@@ -535,8 +533,10 @@ void kino__record_result_deinit(kino__record_result *result)
     kino__recording *r = result->own;
     if (!r)
         return;
-    for (size_t i = 0; i < r->processes.count; i++)
-        kino__vec_deinit(&r->processes.items[i].inputs);
+    for (size_t i = 0; i < r->processes.count; i++) {
+        kino__vec_deinit(&r->processes.items[i].parts);
+        kino__vec_deinit(&r->processes.items[i].samples);
+    }
     kino__vec_deinit(&r->processes);
     kino__vec_deinit(&r->files);
     kino__vec_deinit(&r->notes);

@@ -1,6 +1,6 @@
-/* samples.c - replaying the kernel's records in order of time, and writing the traces.
+/* samples.c - replaying the kernel's records in order of time, and making traces of them.
  *
- *   perf-<cpu>.data ─► entries sorted by time ─► process: address space ─► frames ─► spans ─► file
+ *   perf-<cpu>.data ─► entries sorted by time ─► process: address space ─► frames ─► spans ─► trace
  *                                                thread:  on or off its processor
  *
  * Files have the records of one processor each; a thread's records are spread over all of them. The
@@ -31,23 +31,17 @@ static kino__samples_process *add_process(kino__samples *s, int32_t pid, int64_t
     *slot = process;
     uint32_t number = (uint32_t)s->processes.count - 1;
     uint32_t *current = kino__map_put(&s->by_pid, (uint32_t)pid, number);
-    uint32_t *copies = kino__map_put(&s->copies, (uint32_t)pid, 0);
-    char path[4096], suffix[16] = "";
-    if (copies && *copies)
-        (void)snprintf(suffix, sizeof suffix, "-%u", *copies + 1);
-    int size = snprintf(path, sizeof path, "%s/samples-%d%s.json", s->output->folder, pid, suffix);
     kino__space_init(&process->space, pid);
     process->pid = pid;
     process->name = KINO_NO_STRING;
     process->start_ns = process->end_ns = time_ns;
-    if (!current || !copies || size < 0 || (size_t)size >= sizeof path ||
-        !kino__samples_file_init(&process->file, path, pid, s->output->real_minus_raw - s->base_ns,
-                                 &s->texts)) {
+    kino__samples_trace_init(&process->trace, pid, s->base_ns,
+                             s->output->real_minus_raw - s->base_ns, s->symbols);
+    if (!current) {
         s->failed = true;
         return NULL;
     }
     *current = number;
-    (*copies)++;
     return process;
 }
 
@@ -61,8 +55,8 @@ static kino__samples_process *find_process(kino__samples *s, int32_t pid, int64_
 static void take_sample_span(void *context, const kino__sample_span *span)
 {
     kino__samples_thread *thread = context;
-    kino__samples_file_span(&thread->process->file, thread->tid, "samples", "cpu_sample", span,
-                            NULL);
+    kino__samples_trace_span(&thread->process->trace, thread->tid, "samples", "cpu_sample", span,
+                             NULL);
     thread->has_samples = true;
 }
 
@@ -143,7 +137,7 @@ static void end_wait(kino__samples_thread *thread, int64_t time_ns)
         thread->waiting.count = 0;
         return;
     }
-    kino__samples_file *file = &thread->process->file;
+    kino__samples_trace *trace = &thread->process->trace;
     const char *state = thread->was_preempted ? "preempted" : "blocked";
     size_t written = 0;
     for (size_t i = 0; i < thread->waiting.count; i++) {
@@ -154,10 +148,10 @@ static void end_wait(kino__samples_thread *thread, int64_t time_ns)
             continue;
         written++;
         kino__sample_span span = {thread->left_ns, time_ns, frame.function, frame.line, 0};
-        kino__samples_file_span(file, thread->tid, "off-CPU", "off_cpu", &span, state);
+        kino__samples_trace_span(trace, thread->tid, "off-CPU", "off_cpu", &span, state);
     }
     if (!written)
-        kino__samples_file_wait(file, thread->tid, state, thread->left_ns, time_ns);
+        kino__samples_trace_wait(trace, thread->tid, state, thread->left_ns, time_ns);
     thread->has_waits = true;
     thread->left_ns = KINO__SAMPLE_NONE;
     thread->waiting.count = 0;
@@ -302,8 +296,9 @@ static void on_sample(kino__samples *s, const kino__perf_record *r)
         break;
     case KINO__PERF_FAULT:
         process->faults += sample->period;
-        kino__samples_file_fault(&process->file, thread->tid, r->time_ns, sample->address,
-                                 sample->period, process->faults, frames->items[frames->count - 1]);
+        kino__samples_trace_fault(&process->trace, thread->tid, r->time_ns, sample->address,
+                                  sample->period, process->faults,
+                                  frames->items[frames->count - 1]);
         thread->has_samples = true;
         break;
     default:
@@ -368,9 +363,9 @@ static void end_thread(kino__samples_thread *thread)
     kino__samples *s = thread->samples;
     kino_str name = kino__string_pool_text(&s->names, thread->name);
     if (thread->has_samples)
-        kino__samples_file_track_name(&thread->process->file, thread->tid, "samples", name);
+        kino__samples_trace_name_track(&thread->process->trace, thread->tid, "samples", name);
     if (thread->has_waits)
-        kino__samples_file_track_name(&thread->process->file, thread->tid, "off-CPU", name);
+        kino__samples_trace_name_track(&thread->process->trace, thread->tid, "off-CPU", name);
     s->failed |= thread->spans.failed;
     kino__sample_spans_deinit(&thread->spans);
     kino__vec_deinit(&thread->waiting);
@@ -389,17 +384,14 @@ static const char *stacks_text(kino__perf_stacks stacks)
     return "none";
 }
 
-/* The process's file is whole now. */
+/* The process's trace is whole now. */
 static void end_process(kino__samples *s, kino__samples_process *process)
 {
     if (process->is_closed)
         return;
     process->is_closed = true;
     kino__space_deinit(&process->space);
-    if (!process->file.events || s->status != KINO_OK)
-        return;
     kino__samples_end end = {.name = kino__string_pool_text(&s->names, process->name),
-                             .base_ns = s->base_ns,
                              .lost = process->lost,
                              .damaged = s->damaged,
                              .period_ns = s->perf->period_ns,
@@ -407,7 +399,9 @@ static void end_process(kino__samples *s, kino__samples_process *process)
                              .broken = process->broken,
                              .broken_in = most_broken(s, process),
                              .stacks = stacks_text(s->perf->options.stacks)};
-    s->status = kino__samples_file_close(&process->file, &end, &s->err);
+    process->builder = kino__samples_trace_take(&process->trace, &end);
+    s->failed |= process->trace.failed;
+    kino__samples_trace_deinit(&process->trace);
 }
 
 static void on_exit_record(kino__samples *s, const kino__perf_record *r)
@@ -549,7 +543,7 @@ static kino_status open_spools(kino__samples *s, kino_error *err)
 
 static kino_status replay_all(kino__samples *s, kino_error *err)
 {
-    for (size_t i = 0; i < s->entries.count && !s->failed && s->status == KINO_OK; i++) {
+    for (size_t i = 0; i < s->entries.count && !s->failed; i++) {
         const kino__samples_entry *entry = &s->entries.items[i];
         const kino__file *spool = &s->spools.items[entry->spool];
         kino__perf_record record;
@@ -565,29 +559,27 @@ static kino_status replay_all(kino__samples *s, kino_error *err)
     }
     for (size_t i = 0; i < s->processes.count; i++)
         end_process(s, s->processes.items[i]);
-    if (s->status != KINO_OK && err)
-        *err = s->err;
-    return s->status == KINO_OK && s->failed ? kino__fail_nomem(err) : s->status;
+    return s->failed ? kino__fail_nomem(err) : KINO_OK;
 }
 
 /* ---- the result ---- */
 
-static bool add_result(kino__samples *s, const kino__samples_process *process)
+static bool add_result(kino__samples *s, kino__samples_process *process)
 {
     kino__perf *perf = s->perf;
     kino_str name =
         kino__arena_copy(&perf->arena, kino__string_pool_text(&s->names, process->name));
-    kino_str path = kino__arena_copy(&perf->arena, kino__str_from(process->file.path));
-    kino__perf_process *slot = name.data && path.data ? kino__vec_add(&perf->processes) : NULL;
+    kino__perf_process *slot = name.data ? kino__vec_add(&perf->processes) : NULL;
     if (!slot)
         return false;
     *slot = (kino__perf_process){.pid = process->pid,
                                  .name = name.data,
-                                 .path = path.data,
+                                 .trace = process->builder,
                                  .samples = process->samples,
                                  .lost = process->lost,
                                  .start_ns = process->start_ns,
                                  .end_ns = process->end_ns};
+    process->builder = NULL;
     return true;
 }
 
@@ -618,7 +610,7 @@ static kino_status add_results(kino__samples *s, kino_error *err)
         lost += s->processes.items[i]->lost;
         samples += s->processes.items[i]->samples;
         broken += s->processes.items[i]->broken;
-        if (s->processes.items[i]->file.events && !add_result(s, s->processes.items[i]))
+        if (s->processes.items[i]->builder && !add_result(s, s->processes.items[i]))
             return kino__fail_nomem(err);
     }
     if (lost)
@@ -646,7 +638,8 @@ static void deinit(kino__samples *s)
     for (size_t i = 0; i < s->processes.count; i++) {
         kino__space_deinit(&s->processes.items[i]->space);
         kino__vec_deinit(&s->processes.items[i]->broken_in);
-        kino__samples_file_deinit(&s->processes.items[i]->file);
+        kino__samples_trace_deinit(&s->processes.items[i]->trace);
+        kino_builder_free(s->processes.items[i]->builder);
         free(s->processes.items[i]);
     }
     for (size_t i = 0; i < s->spools.count; i++)
@@ -658,27 +651,23 @@ static void deinit(kino__samples *s)
     kino__vec_deinit(&s->frames);
     kino__map_deinit(&s->by_pid);
     kino__map_deinit(&s->by_tid);
-    kino__map_deinit(&s->copies);
     kino__string_pool_deinit(&s->names);
-    kino__samples_texts_deinit(&s->texts);
     kino__symbols_free(s->symbols);
 }
 
-kino_status kino__samples_write(kino__perf *perf, const kino__perf_output *output, kino_error *err)
+kino_status kino__samples_build(kino__perf *perf, const kino__perf_output *output, kino_error *err)
 {
     kino__samples s = {.perf = perf, .output = output};
     kino__map_init(&s.by_pid, NULL);
     kino__map_init(&s.by_tid, NULL);
-    kino__map_init(&s.copies, NULL);
     kino__string_pool_init(&s.names, NULL);
     kino_status st = kino__symbols_new(&s.symbols, err);
-    kino__samples_texts_init(&s.texts, s.symbols);
     if (st == KINO_OK)
         st = open_spools(&s, err);
     if (st == KINO_OK)
         st = replay_all(&s, err);
     if (st == KINO_OK && perf->options.system)
-        st = kino__samples_write_system(&s, err);
+        st = kino__samples_build_system(&s, err);
     if (st == KINO_OK)
         st = add_results(&s, err);
     deinit(&s);

@@ -6,9 +6,9 @@
 #include "base/map.h"
 #include "base/string_pool.h"
 #include "record/perf_internal.h"
-#include "record/samples_file.h"
 #include "record/samples_space.h"
 #include "record/samples_spans.h"
+#include "record/samples_trace.h"
 #include "record/samples_unwind.h"
 
 typedef struct kino__samples kino__samples;
@@ -23,13 +23,14 @@ typedef struct kino__samples_process {
     int32_t pid;
     kino_strid name;
     kino__space space;
-    kino__samples_file file;
+    kino__samples_trace trace;
+    kino_builder *builder; /* when it is whole; NULL: not yet, or there is nothing */
     uint64_t samples, switches, faults, lost;
     uint64_t broken; /* samples whose stack does not reach the beginning of the thread */
     KINO__VEC(kino__samples_broken) broken_in;
     int64_t start_ns, end_ns;
     uint32_t running; /* threads */
-    bool is_closed;   /* all threads have ended, the file is written */
+    bool is_closed;   /* all threads have ended, the trace is whole */
 } kino__samples_process;
 
 typedef struct kino__samples_thread {
@@ -57,25 +58,21 @@ struct kino__samples {
     const kino__perf_output *output;
     int64_t base_ns;
     kino__symbols *symbols;
-    kino__samples_texts texts;
     kino__string_pool names;
     KINO__VEC(kino__file) spools;
     KINO__VEC(kino__samples_entry) entries;
     KINO__VEC(kino__samples_process *) processes;
     KINO__VEC(kino__samples_thread *) threads;
     kino__map by_pid, by_tid; /* the newest of that number */
-    kino__map copies;         /* pid -> how often it was used */
     kino__frame_vec frames;   /* of the sample at hand */
     kino__unwind_chain chain;
     size_t pause; /* the next one of perf->pauses */
     int64_t first_ns, last_ns;
     uint64_t damaged, throttled;
-    bool failed;        /* memory is out */
-    kino_status status; /* of writing files */
-    kino_error err;
+    bool failed; /* memory is out */
 };
 
-/* samples_system.c: which thread had which processor, all over the machine: samples-system.json. */
-KINO_NODISCARD kino_status kino__samples_write_system(kino__samples *samples, kino_error *err);
+/* samples_system.c: which thread had which processor, all over the machine. */
+KINO_NODISCARD kino_status kino__samples_build_system(kino__samples *samples, kino_error *err);
 
 #endif

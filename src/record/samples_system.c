@@ -21,7 +21,7 @@ typedef struct processor {
 
 typedef struct machine {
     kino__samples *samples;
-    kino__samples_file file;
+    kino__samples_trace trace;
     KINO__VEC(processor) processors;
     kino__map names; /* tid -> text */
     kino__string_pool texts;
@@ -80,8 +80,8 @@ static kino_str name_of(machine *m, int32_t tid)
 static void leave(machine *m, processor *p, int64_t time_ns)
 {
     if (p->tid > 0) {
-        kino__samples_file_run(&m->file, p->number, name_of(m, p->tid), p->pid, p->tid, p->since_ns,
-                               time_ns);
+        kino__samples_trace_run(&m->trace, p->number, name_of(m, p->tid), p->pid, p->tid,
+                                p->since_ns, time_ns);
         p->has_spans = true;
     }
     p->tid = 0;
@@ -139,30 +139,22 @@ static void replay_all(machine *m)
         processor *p = &m->processors.items[i];
         leave(m, p, s->last_ns);
         if (p->has_spans)
-            kino__samples_file_processor_name(&m->file, p->number);
+            kino__samples_trace_name_processor(&m->trace, p->number);
     }
 }
 
-kino_status kino__samples_write_system(kino__samples *s, kino_error *err)
+kino_status kino__samples_build_system(kino__samples *s, kino_error *err)
 {
-    char path[4096];
     machine m = {.samples = s};
-    int size = snprintf(path, sizeof path, "%s/samples-system.json", s->output->folder);
-    if (size < 0 || (size_t)size >= sizeof path ||
-        !kino__samples_file_init(&m.file, path, 0, s->output->real_minus_raw - s->base_ns,
-                                 &s->texts))
-        return kino__fail_nomem(err);
+    const kino__samples_end end = {.name = KINO__STR("processors"), .stacks = "none"};
+    kino__samples_trace_init(&m.trace, 0, s->base_ns, s->output->real_minus_raw - s->base_ns,
+                             s->symbols);
     kino__map_init(&m.names, NULL);
     kino__string_pool_init(&m.texts, NULL);
     replay_all(&m);
-    kino_status st = m.failed ? kino__fail_nomem(err) : KINO_OK;
-    if (st == KINO_OK && m.file.events) {
-        kino__samples_end end = {
-            .name = KINO__STR("processors"), .base_ns = s->base_ns, .stacks = "none"};
-        st = kino__samples_file_close(&m.file, &end, err);
-        s->perf->sys_path = kino__arena_copy(&s->perf->arena, kino__str_from(path)).data;
-    }
-    kino__samples_file_deinit(&m.file);
+    s->perf->system = kino__samples_trace_take(&m.trace, &end);
+    kino_status st = m.failed || m.trace.failed ? kino__fail_nomem(err) : KINO_OK;
+    kino__samples_trace_deinit(&m.trace);
     kino__vec_deinit(&m.processors);
     kino__map_deinit(&m.names);
     kino__string_pool_deinit(&m.texts);

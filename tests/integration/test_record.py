@@ -330,21 +330,27 @@ def check_window(folder, program):
 
 
 def check_kept(folder, program):
-    """No room for temporary files: what was recorded is not lost."""
+    """No room for temporary files: none are needed. Nowhere to write the trace: what was recorded is not lost."""
+    ticks = ["tick 0", "tick 1", "tick 2"]
     (folder / "gone").mkdir()
     script = f"rm -rf '{folder}/gone'; exec '{program}' ticks 3 0"
-    code, _, err = record("--sampling", "off", "-o", folder / "kept.kino", "--", "sh", "-c", script,
+    code, _, err = record("--sampling", "off", "-o", folder / "kept.json", "--", "sh", "-c", script,
                           env={"TMPDIR": str(folder / "gone")})
-    report.check("no temporary folder: said", code == 1 and "the buffers are kept" in err and NOTHING not in err, (code, err))
-    kept = "the buffers are kept: 'kino recover "
+    found = [e["name"] for e in ranges(open_trace(folder / "kept.json"))] if code == 0 else []
+    report.equal("no temporary folder: written all the same", (code, sorted(found)), (0, ticks))
+    (folder / "gone").mkdir()
+    code, _, err = record("--sampling", "off", "-o", folder / "gone" / "kept.json", "--", "sh", "-c", script)
+    report.check("no output folder: said", code == 1 and "the buffers are kept" in err and NOTHING not in err, (code, err))
+    kept = "the buffers are kept: use 'kino recover "
     work = pathlib.Path(err.split(kept)[1].split(" OUT'")[0]) if kept in err else None
+    report.check("no output folder: how to recover", work, err)
     if work:
         codes = [common.run("recover", p, folder / f"{p.name}.json").returncode for p in work.glob("kino-*")]
         found = [e["name"] for p in folder.glob("kino-*.json") for e in ranges(open_trace(p))]
-        report.equal("no temporary folder: recovered", (set(codes), sorted(found)), ({0}, ["tick 0", "tick 1", "tick 2"]))
+        report.equal("no output folder: recovered", (set(codes), sorted(found)), ({0}, ticks))
         done = common.run("recover", work, folder / "all kept.json")
         found = [e["name"] for e in ranges(open_trace(folder / "all kept.json"))]
-        report.equal("no temporary folder: all at once", (done.returncode, sorted(found)), (0, ["tick 0", "tick 1", "tick 2"]))
+        report.equal("no output folder: all at once", (done.returncode, sorted(found)), (0, ticks))
         shutil.rmtree(work)
     code, _, err = record("-o", folder / "large.json", "--", program, "ticks", "60000", "0",
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
