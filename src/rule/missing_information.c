@@ -5,6 +5,7 @@
  * this kind. Information, no gain. */
 #include "rule/rule.h"
 #include "store/args.h"
+#include "store/op_inputs.h"
 
 enum { OPERATORS_SEEN = 500 };
 
@@ -26,8 +27,7 @@ static recorded find_recorded(const kino__rule_look *l)
         if (r.has_shapes && r.has_stacks)
             break;
         kino_str args = kino__args_text(l->trace, row, &cursor);
-        r.has_shapes |= kino__args_find(args, KINO__STR("Input Dims")).size > 0 ||
-                        kino__args_find(args, KINO__STR("Input dims")).size > 0;
+        r.has_shapes |= kino__op_inputs_dims(args).size > 0;
         r.has_stacks |= kino__args_find(args, KINO__STR("Call stack")).size > 0;
     }
     kino__text_cursor_deinit(&cursor);

@@ -133,11 +133,19 @@ static bool add_list(kino__op_inputs *inputs, uint32_t argument, const entries *
     return true;
 }
 
+const char *const kino__shape_keys[KINO__SHAPE_KEYS] = {"Input Dims", "Input dims"};
+
+kino_str kino__op_inputs_dims(kino_str args)
+{
+    kino_str dims = {"", 0};
+    for (int i = 0; i < KINO__SHAPE_KEYS && dims.size == 0; i++)
+        dims = kino__args_find(args, kino__str_from(kino__shape_keys[i]));
+    return dims;
+}
+
 bool kino__op_inputs_read(kino__op_inputs *inputs, kino_str args)
 {
-    kino_str dims = kino__args_find(args, KINO__STR("Input Dims"));
-    if (dims.size == 0)
-        dims = kino__args_find(args, KINO__STR("Input dims"));
+    kino_str dims = kino__op_inputs_dims(args);
     list all_dims = list_of(dims),
          all_strides = list_of(kino__args_find(args, KINO__STR("Input Strides"))),
          all_types = list_of(kino__args_find(args, KINO__STR("Input type"))),

@@ -34,6 +34,14 @@ typedef struct kino__op_inputs {
     kino_str dims; /* the list of sizes as written; empty: shapes were not recorded */
 } kino__op_inputs;
 
+/* The keys that the list of sizes has in traces of different ages; where both are there, the first
+ * counts. */
+enum { KINO__SHAPE_KEYS = 2 };
+extern const char *const kino__shape_keys[KINO__SHAPE_KEYS];
+/* The list of sizes in the argument object of an event, as written; empty: shapes were not
+ * recorded. */
+kino_str kino__op_inputs_dims(kino_str args);
+
 /* From the argument object of an event (kino__args_text), into a zeroed or used value, whose memory
  * is used again. False when memory is out. */
 bool kino__op_inputs_read(kino__op_inputs *inputs, kino_str args);

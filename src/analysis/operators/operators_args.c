@@ -16,12 +16,12 @@
 #include "model/profile/profile.h"
 #include "store/args.h"
 #include "store/link.h"
+#include "store/op_inputs.h"
 
-static const char stack_key[] = "Call stack", shape_key[] = "Input Dims",
-                  other_shape_key[] = "Input dims";
+static const char stack_key[] = "Call stack";
 enum {
     BLOCK = 4096,
-    KEY_SIZE = 10,   /* of all three */
+    KEY_SIZE = 10,   /* of stacks, and of both keys of shapes */
     MOST_CALLS = 256 /* of a stack made from spans; Python code rarely goes deeper than 100 */
 };
 
@@ -71,9 +71,9 @@ static void read_node(reading *r, worker *w, uint32_t node)
     while (kino__args_iter_next(&it, &key, &value)) {
         if (key.size != KEY_SIZE)
             continue;
-        if (memcmp(key.data, shape_key, KEY_SIZE) == 0)
+        if (memcmp(key.data, kino__shape_keys[0], KEY_SIZE) == 0)
             shape = value;
-        else if (memcmp(key.data, other_shape_key, KEY_SIZE) == 0)
+        else if (memcmp(key.data, kino__shape_keys[1], KEY_SIZE) == 0)
             other_shape = value;
         else if (memcmp(key.data, stack_key, KEY_SIZE) == 0)
             stack = value;
@@ -250,8 +250,8 @@ static bool take_column(kino__operator_args *args, const kino__profile *p, const
 
 static bool read_columns(kino__operator_args *args, const kino__profile *p)
 {
-    if (args->shape && (!take_column(args, p, shape_key, args->shape, false) ||
-                        !take_column(args, p, other_shape_key, args->shape, false)))
+    if (args->shape && (!take_column(args, p, kino__shape_keys[0], args->shape, false) ||
+                        !take_column(args, p, kino__shape_keys[1], args->shape, false)))
         return false;
     return take_column(args, p, stack_key, args->stack, true);
 }
