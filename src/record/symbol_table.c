@@ -116,13 +116,40 @@ static bool overlaps(const kino__symbol *symbols, size_t count)
     return false;
 }
 
+/* The kernel's list is long, and nearly always is: that is worth a look. */
+static bool is_sorted(const kino__symbol *symbols, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (compare(&symbols[i - 1], &symbols[i]) > 0)
+            return false;
+    return true;
+}
+
+/* Of symbols with the same place and size the one that wins, the first of equals: most overlaps are
+ * of such. */
+static size_t drop_aliases(kino__symbol *symbols, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        kino__symbol *last = kept ? &symbols[kept - 1] : NULL;
+        bool is_alias =
+            last && last->address == symbols[i].address && last->size == symbols[i].size;
+        if (!is_alias)
+            symbols[kept++] = symbols[i];
+        else if (symbols[i].order > last->order)
+            *last = symbols[i];
+    }
+    return kept;
+}
+
 bool kino__symbol_table_seal(kino__symbol_table *table)
 {
     size_t count = table->symbols.count;
     kino__symbol *symbols = table->symbols.items;
-    if (count > 1)
+    if (count > 1 && !is_sorted(symbols, count))
         qsort(symbols, count, sizeof *symbols, compare);
     give_sizes(symbols, count);
+    count = table->symbols.count = drop_aliases(symbols, count);
     if (!overlaps(symbols, count))
         return true;
     symbol_vec heap = {0}, out = {0};
@@ -213,7 +240,10 @@ bool kino__symbol_table_read_perf_map(kino__symbol_table *table, kino_str text)
 
 bool kino__symbol_table_read_kallsyms(kino__symbol_table *table, kino_str text)
 {
+    enum { LINE_BYTES = 40 }; /* about */
     uint64_t order = 0;
+    if (!kino__vec_reserve(&table->symbols, text.size / LINE_BYTES))
+        return false;
     while (text.size) {
         kino_str line = take_line(&text);
         uint64_t address;
