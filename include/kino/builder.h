@@ -34,7 +34,7 @@
  *   }
  *
  * Events may come in any order; each track is sorted by start, longer spans first, so that parents
- * stand before their children. Memory is about 52 bytes an event, and a few for each argument.
+ * stand before their children. Memory is about 52 bytes per event, and a few per argument.
  *
  * When memory is out, this call and all later ones fail, and so does kino_run_build: a program may
  * add everything and look once. A builder belongs to one thread at a time; several threads fill a
@@ -126,7 +126,7 @@ KINO_API void kino_builder_arg_text(kino_builder *builder, kino_strid key, kino_
 KINO_API void kino_builder_arg_json(kino_builder *builder, kino_strid key, kino_str json);
 
 /* Instead of the next event's: arguments that many events have, kept once. The result goes into
- * `args` of events; arguments of their own come behind them. 0: there were none. */
+ * `args` of events; arguments of their own come after them. 0: there were none. */
 KINO_API uint64_t kino_builder_share_args(kino_builder *builder);
 
 /* -- events -- */

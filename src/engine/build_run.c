@@ -215,12 +215,17 @@ static bool is_time(int64_t ns)
     return ns > -TIME_MOST && ns < TIME_MOST;
 }
 
+static bool has_sane_times(const kino_builder_event *e)
+{
+    if (e->phase == 'M' && e->ts_ns == KINO_NO_TIME)
+        return true;
+    return is_time(e->ts_ns) && (e->phase != 'X' || (e->dur_ns >= 0 && e->dur_ns < TIME_MOST &&
+                                                     is_time(e->ts_ns + e->dur_ns)));
+}
+
 static bool is_sane(const kino_builder *b, const kino_builder_event *e)
 {
-    bool has_time = is_time(e->ts_ns) || (e->phase == 'M' && e->ts_ns == KINO_NO_TIME);
-    bool has_end = e->phase != 'X' ||
-                   (e->dur_ns >= 0 && e->dur_ns < TIME_MOST && is_time(e->ts_ns + e->dur_ns));
-    return is_phase(e->phase) && has_time && has_end && e->track < b->events.part.tracks.count &&
+    return is_phase(e->phase) && has_sane_times(e) && e->track < b->events.part.tracks.count &&
            (e->name == KINO_NO_STRING || is_text(b, e->name)) &&
            (e->category == KINO_NO_STRING || is_text(b, e->category)) &&
            (!e->args || kino__event_args_is_shared(&b->args, e->args));

@@ -4,7 +4,7 @@
  * does not matter which number the process has and in which container it is.
  *
  *   KINO_DIR, /dev/shm, /tmp   kino-record-XXXXXX    buffers, log; "samples": link to the other
- *   TMPDIR, /tmp               kino-samples-XXXXXX   samples, unfinished traces */
+ *   TMPDIR, /tmp               kino-samples-XXXXXX   samples */
 #ifndef KINO__RECORD_LEFTOVERS_H
 #define KINO__RECORD_LEFTOVERS_H
 
