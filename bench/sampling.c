@@ -105,9 +105,9 @@ static pid_t start_child(const options *o, long blocks, int *go, int *answer)
     return pid;
 }
 
-static kino_status finish(kino__perf *perf, const char *folder, outcome *sum, kino_error *err)
+static kino_status finish(kino__perf *perf, outcome *sum, kino_error *err)
 {
-    kino__perf_output output = {.folder = folder};
+    kino__perf_output output = {0};
     kino__perf_result made;
     int64_t start = now_ns(CLOCK_MONOTONIC_RAW);
     kino_status st = kino__perf_finish(perf, &output, &made, err);
@@ -115,7 +115,6 @@ static kino_status finish(kino__perf *perf, const char *folder, outcome *sum, ki
     for (size_t i = 0; i < made.count; i++) {
         sum->samples += made.processes[i].samples;
         sum->lost += made.processes[i].lost;
-        (void)unlink(made.processes[i].path);
     }
     return st;
 }
@@ -167,7 +166,7 @@ static bool measure(const options *o, long blocks, way how, const char *folder, 
     (void)close(answer);
     (void)waitpid(pid, &status, 0);
     if (ok && how == POINTERS && !sum->samples) /* once is enough */
-        ok = finish(perf, folder, sum, &err) == KINO_OK;
+        ok = finish(perf, sum, &err) == KINO_OK;
     kino__perf_close(perf);
     char *rest;
     int64_t cpu = strtoll(text, &rest, 10), wall = strtoll(rest, NULL, 10);
