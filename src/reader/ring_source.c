@@ -8,24 +8,11 @@
 #include "store/derive.h"
 #include "store/describe.h"
 #include "store/event_builder.h"
+#include "store/text_sources.h"
 
-enum { TAIL = 64, REPORT_ROWS = 1 << 16 };
+enum { REPORT_ROWS = 1 << 16 };
 
 /* -- the text: arguments from records */
-
-static void *cursor_new(const kino__text *text)
-{
-    (void)text;
-    return calloc(1, sizeof(kino__buffer));
-}
-
-static void cursor_free(const kino__text *text, void *cursor)
-{
-    (void)text;
-    if (cursor)
-        kino__buffer_deinit(cursor);
-    free(cursor);
-}
 
 static kino_str make_args(const kino__text *text, void *cursor, uint64_t place)
 {
@@ -35,13 +22,7 @@ static kino_str make_args(const kino__text *text, void *cursor, uint64_t place)
         return (kino_str){"", 0};
     out->size = 0;
     kino__ring_add_args(&self->image, place, out);
-    char *tail = kino__buffer_reserve(out, TAIL);
-    if (!tail || out->failed) {
-        out->failed = false;
-        return (kino_str){"", 0};
-    }
-    memset(tail, 0, TAIL);
-    return kino__buffer_str(out);
+    return kino__made_cursor_end(out);
 }
 
 static void free_text(kino__text *text)
@@ -59,8 +40,10 @@ kino__ring_source *kino__ring_source_attach(kino__trace *trace, void *bytes,
     kino__ring_source *self = calloc(1, sizeof *self);
     if (!self)
         return NULL;
-    self->text = (kino__text){
-        .cursor_new = cursor_new, .cursor_free = cursor_free, .free = free_text, .args = make_args};
+    self->text = (kino__text){.cursor_new = kino__made_cursor_new,
+                              .cursor_free = kino__made_cursor_free,
+                              .free = free_text,
+                              .args = make_args};
     self->bytes = bytes;
     self->free_bytes = free_bytes;
     trace->text = &self->text;

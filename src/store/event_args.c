@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 #include "base/json_out.h"
+#include "store/text_sources.h"
 
-enum { TAIL = 64, NUMBER_MOST = 10, CORRELATION = 0, EXTERNAL = 1 };
+enum { NUMBER_MOST = 10, CORRELATION = 0, EXTERNAL = 1 };
 
 void kino__event_args_init(kino__event_args *args, const kino__allocator *allocator)
 {
@@ -174,20 +175,6 @@ typedef struct args_text {
     kino__buffer bytes;
 } args_text;
 
-static void *cursor_new(const kino__text *text)
-{
-    (void)text;
-    return calloc(1, sizeof(kino__buffer));
-}
-
-static void cursor_free(const kino__text *text, void *cursor)
-{
-    (void)text;
-    if (cursor)
-        kino__buffer_deinit(cursor);
-    free(cursor);
-}
-
 static void add_value(const args_text *self, const argument *a, kino__json *json)
 {
     double number;
@@ -248,13 +235,7 @@ static kino_str make_args(const kino__text *text, void *cursor, uint64_t place)
     kino__buffer_add(out, KINO__STR("{"));
     add_members(self, place, out);
     kino__buffer_add(out, KINO__STR("}"));
-    char *tail = kino__buffer_reserve(out, TAIL);
-    if (!tail || out->failed) {
-        out->failed = false;
-        return (kino_str){"", 0};
-    }
-    memset(tail, 0, TAIL);
-    return kino__buffer_str(out);
+    return kino__made_cursor_end(out);
 }
 
 static void free_text(kino__text *text)
@@ -270,8 +251,10 @@ kino__text *kino__event_args_text_take(kino__event_args *args, kino__string_pool
     args_text *self = calloc(1, sizeof *self);
     if (!self)
         return NULL;
-    self->text = (kino__text){
-        .cursor_new = cursor_new, .cursor_free = cursor_free, .free = free_text, .args = make_args};
+    self->text = (kino__text){.cursor_new = kino__made_cursor_new,
+                              .cursor_free = kino__made_cursor_free,
+                              .free = free_text,
+                              .args = make_args};
     self->texts = *texts;
     self->bytes = args->bytes;
     kino__string_pool_init(texts, NULL);

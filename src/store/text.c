@@ -294,3 +294,30 @@ bool kino__packed_text_add_restart(kino__packed_text *self, uint64_t offset,
     *restart = (kino__restart){offset, snapshot};
     return true;
 }
+
+/* -- texts that are made */
+
+void *kino__made_cursor_new(const kino__text *text)
+{
+    (void)text;
+    return calloc(1, sizeof(kino__buffer));
+}
+
+void kino__made_cursor_free(const kino__text *text, void *cursor)
+{
+    (void)text;
+    if (cursor)
+        kino__buffer_deinit(cursor);
+    free(cursor);
+}
+
+kino_str kino__made_cursor_end(kino__buffer *out)
+{
+    char *tail = kino__buffer_reserve(out, TAIL);
+    if (!tail || out->failed) {
+        out->failed = false;
+        return (kino_str){"", 0};
+    }
+    memset(tail, 0, TAIL);
+    return kino__buffer_str(out);
+}

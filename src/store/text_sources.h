@@ -3,6 +3,7 @@
 #define KINO__STORE_TEXT_SOURCES_H
 
 #include "base/file.h"
+#include "base/str.h"
 #include "base/vec.h"
 #include "codec/source.h"
 #include "store/text.h"
@@ -28,5 +29,11 @@ kino__packed_text *kino__packed_text_take(kino__file *file);
  * here. */
 bool kino__packed_text_add_restart(kino__packed_text *text, uint64_t offset,
                                    const kino__source *source);
+
+/* Texts that are made when somebody asks have a kino__buffer as cursor. */
+void *kino__made_cursor_new(const kino__text *text);
+void kino__made_cursor_free(const kino__text *text, void *cursor);
+/* What was put into the buffer, with the readable bytes behind it; empty when memory is out. */
+kino_str kino__made_cursor_end(kino__buffer *out);
 
 #endif
