@@ -1,13 +1,9 @@
-/* analyze.c - running an analysis: maps of all traces at once, merged in their order, finished into
- * tables. */
+/* analyze.c - the list of analyses, one of them over a run, and the tables of its answer. */
 #include "engine/analyze.h"
-
-#include <stdlib.h>
 
 #include "base/error.h"
 #include "engine/kino_run.h"
-#include "engine/reload.h"
-#include "model/frame/frame.h"
+#include "engine/map_reduce.h"
 #include "rule/rule.h"
 
 /* -- the list -- */
@@ -27,141 +23,6 @@ const kino__analysis_def *kino__analyses_find(kino_str name)
     if (kino__str_is(name, kino__analysis_recommendations.name))
         return &kino__analysis_recommendations;
     return kino__analysis_find(name);
-}
-
-/* -- map and merge -- */
-
-typedef struct mapping {
-    kino__analysis *analysis;
-    const kino__run *run;
-    kino__progress *progress;
-    bool is_tight;       /* a trace is released as soon as its partial is made */
-    kino__buffer *saved; /* tight: the partials as bytes */
-    void **partials;
-    kino_status *statuses;
-    kino_error *errors;
-} mapping;
-
-/* The partial without the trace: nothing of it points there any more. */
-static kino_status save_partial(const mapping *m, size_t index, kino_error *err)
-{
-    kino__partial_save(m->analysis, m->partials[index], &m->saved[index]);
-    kino__partial_free(m->analysis, m->partials[index]);
-    m->partials[index] = NULL;
-    return m->saved[index].failed ? kino__fail_nomem(err) : KINO_OK;
-}
-
-static kino_status map_trace(const mapping *m, size_t index, kino_error *err)
-{
-    const kino__analysis_def *def = m->analysis->def;
-    const kino__trace *trace = m->run->traces.items[index];
-    unsigned needs = def->needs ? def->needs : KINO__COLUMN_ALL;
-    if (kino__progress_is_cancelled(m->progress))
-        return kino__fail(err, KINO_CANCELLED, "interrupted");
-    KINO_TRY(kino__trace_require(trace, needs, m->analysis->pool, err));
-    m->partials[index] = kino__partial_new(m->analysis);
-    if (!m->partials[index])
-        return kino__fail_nomem(err);
-    KINO_TRY(
-        kino__frame_explain(trace, def->map(m->analysis, trace, m->partials[index], err), err));
-    if (m->is_tight)
-        KINO_TRY(save_partial(m, index, err));
-    if (!kino__progress_add(m->progress, trace->event_count))
-        return kino__fail(err, KINO_CANCELLED, "interrupted");
-    return KINO_OK;
-}
-
-static void map_one(void *context, unsigned worker, size_t index)
-{
-    (void)worker;
-    const mapping *m = context;
-    kino__trace *trace = m->run->traces.items[index];
-    bool was_there = !kino__trace_is_released(trace);
-    m->statuses[index] = map_trace(m, index, &m->errors[index]);
-    if (m->is_tight)
-        kino__trace_done(trace, was_there);
-}
-
-/* A saved partial again; its bytes live as long as the analysis. */
-static kino_status load_partial(const mapping *m, size_t index, kino_error *err)
-{
-    kino_str bytes = kino__arena_copy(&m->analysis->arena, kino__buffer_str(&m->saved[index]));
-    kino__buffer_deinit(&m->saved[index]);
-    if (!bytes.data)
-        return kino__fail_nomem(err);
-    return kino__partial_load(m->analysis, bytes, &m->partials[index], err);
-}
-
-/* Into the first one, in order; the others are gone afterwards. The first failure in that order
- * counts. */
-static kino_status merge_all(const mapping *m, size_t count, kino_error *err)
-{
-    kino_status st = KINO_OK;
-    for (size_t i = 0; i < count; i++) {
-        if (st == KINO_OK && m->statuses[i] != KINO_OK) {
-            st = m->statuses[i];
-            if (err)
-                *err = m->errors[i];
-        }
-        if (st == KINO_OK && m->is_tight)
-            st = load_partial(m, i, err);
-        if (i == 0)
-            continue;
-        if (st == KINO_OK)
-            st = m->analysis->def->merge(m->analysis, m->partials[0], m->partials[i], err);
-        kino__partial_free(m->analysis, m->partials[i]);
-        m->partials[i] = NULL;
-    }
-    return st;
-}
-
-static kino_status map_run(kino__analysis *a, const kino__run *run, bool is_alone, kino__pool *pool,
-                           kino__progress *progress, void **out, kino_error *err)
-{
-    *out = NULL;
-    size_t count = run->traces.count;
-    mapping m = {
-        .analysis = a, .run = run, .progress = progress, .is_tight = is_alone && run->is_tight};
-    m.saved = calloc(count + 1, sizeof *m.saved);
-    m.partials = calloc(count + 1, sizeof *m.partials);
-    m.statuses = calloc(count + 1, sizeof *m.statuses);
-    m.errors = calloc(count + 1, sizeof *m.errors);
-    bool ok = m.saved && m.partials && m.statuses && m.errors;
-    kino_status st = ok ? KINO_OK : kino__fail_nomem(err);
-    if (st == KINO_OK) {
-        uint64_t events = 0;
-        for (size_t i = 0; i < count; i++)
-            events += run->traces.items[i]->event_count;
-        if (progress)
-            kino__progress_stage(progress, "analysing", events);
-        /* Several traces are shared out; one trace may share out its own work. */
-        a->pool = count > 1 ? NULL : pool;
-        a->progress = progress;
-        kino__pool_run(count > 1 ? pool : NULL, count, map_one, &m);
-        if (count == 0)
-            m.partials[0] = kino__partial_new(a);
-        st = merge_all(&m, count, err);
-        if (st == KINO_OK && !m.partials[0])
-            st = kino__fail_nomem(err);
-        if (st == KINO_OK)
-            *out = m.partials[0];
-        else
-            kino__partial_free(a, m.partials[0]);
-        a->pool = pool; /* nobody else uses it in finish */
-    }
-    for (size_t i = 0; i < count && m.saved; i++)
-        kino__buffer_deinit(&m.saved[i]);
-    free(m.saved);
-    free(m.partials);
-    free(m.statuses);
-    free(m.errors);
-    return st;
-}
-
-kino_status kino__analyze_map(kino__analysis *a, const kino__run *run, kino__pool *pool,
-                              kino__progress *progress, void **out, kino_error *err)
-{
-    return map_run(a, run, false, pool, progress, out, err);
 }
 
 /* -- tables -- */
@@ -206,17 +67,31 @@ static void hide_rank(kino_result *result)
             result->tables.items[i]->hidden |= 1;
 }
 
-kino_status kino__analysis_finish(const kino__analysis *a, const kino__run *run, void *partial,
+kino_status kino__analysis_finish(const kino__analysis *a, size_t traces, void *partial,
                                   kino_result *result, kino_error *err)
 {
-    if (!result)
-        return kino__fail_nomem(err);
     add_params(a, result);
     add_tables(a->def, result);
     KINO_TRY(a->def->finish(a, partial, result, err));
-    if (run->traces.count == 1)
+    if (traces == 1)
         hide_rank(result);
     return KINO_OK;
+}
+
+/* -- one analysis over a run -- */
+
+kino_status kino__analyze_map(kino__analysis *a, const kino__run *run, kino__pool *pool,
+                              kino__progress *progress, void **out, kino_error *err)
+{
+    kino__map_job job = {.analysis = a};
+    kino__map_reduce m = {
+        .run = run, .pool = pool, .progress = progress, .jobs = &job, .job_count = 1};
+    kino_status st = kino__map_reduce_run(&m, err);
+    *out = st == KINO_OK ? job.partials[0] : NULL;
+    if (*out)
+        job.partials[0] = NULL;
+    kino__map_reduce_deinit(&m);
+    return st;
 }
 
 /* is_alone: nobody else uses the run, so the traces of a tight one may be released. */
@@ -224,15 +99,19 @@ static kino_status analyze(const kino__analysis_def *def, const kino__run *run, 
                            const kino__analyze_how *how, kino_result *result, kino_error *err)
 {
     kino__analysis a;
-    void *partial = NULL;
     if (!def->takes_every_process)
         run = kino__run_of_ranks(run);
     kino_status st = kino__analysis_init(&a, def, how->params, how->param_count, err);
+    kino__map_job job = {.analysis = &a, .result = result};
+    kino__map_reduce m = {.run = run,
+                          .pool = how->pool,
+                          .progress = how->progress,
+                          .jobs = &job,
+                          .job_count = 1,
+                          .forgets = is_alone && run->is_tight};
     if (st == KINO_OK)
-        st = map_run(&a, run, is_alone, how->pool, how->progress, &partial, err);
-    if (st == KINO_OK)
-        st = kino__analysis_finish(&a, run, partial, result, err);
-    kino__partial_free(&a, partial);
+        st = result ? kino__map_reduce_run(&m, err) : kino__fail_nomem(err);
+    kino__map_reduce_deinit(&m);
     kino__analysis_deinit(&a);
     return st;
 }

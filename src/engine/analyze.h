@@ -33,8 +33,9 @@ KINO_NODISCARD kino_status kino__analyze_run(const kino__analysis_def *def, cons
                                              const kino__analyze_how *how, kino_result *result,
                                              kino_error *err);
 
-/* The last part of it, for those who merge themselves: tables from the partial of the whole run. */
-KINO_NODISCARD kino_status kino__analysis_finish(const kino__analysis *a, const kino__run *run,
+/* The last part of it, for those who merge themselves: parameters and tables from the partial of
+ * all `traces`. */
+KINO_NODISCARD kino_status kino__analysis_finish(const kino__analysis *a, size_t traces,
                                                  void *partial, kino_result *result,
                                                  kino_error *err);
 
