@@ -63,6 +63,14 @@ const char *kino__trace_title(kino__arena *arena, const kino__trace *trace);
 /* What names of files in a format end with (".json.gz"), in the arena; empty: no such format. */
 kino_str kino__writer_suffix(const char *format, kino__arena *arena);
 
+/* By what the traces of a run are in order: rank (unknown ones last), then worker, then path. */
+typedef struct kino__trace_key {
+    int64_t rank;
+    kino_str worker;
+    const char *path;
+} kino__trace_key;
+int kino__trace_key_compare(const kino__trace_key *x, const kino__trace_key *y);
+
 /* Worker and span of a loaded trace, and its rank from the file name where the reader found none in
  * the file. */
 void kino__label_trace(kino__trace *trace, const char *worker, const char *span);

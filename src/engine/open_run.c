@@ -173,17 +173,22 @@ static kino_status load_file(kino_run *run, const kino__found *file,
     return kino__memory_limit_check(limit, out->items, out->count, &state, err);
 }
 
-/* Rank (unknown ones last), then worker, then path. */
-static int compare_traces(const void *a, const void *b)
+int kino__trace_key_compare(const kino__trace_key *x, const kino__trace_key *y)
 {
-    const kino__trace *x = *(kino__trace *const *)a, *y = *(kino__trace *const *)b;
     if (x->rank != y->rank) {
         uint64_t rx = x->rank == KINO_NO_INT ? UINT64_MAX : (uint64_t)x->rank;
         uint64_t ry = y->rank == KINO_NO_INT ? UINT64_MAX : (uint64_t)y->rank;
         return rx < ry ? -1 : 1;
     }
     int order = kino__str_compare(x->worker, y->worker);
-    return order ? order : kino__natural_compare(x->path.data, y->path.data);
+    return order ? order : kino__natural_compare(x->path, y->path);
+}
+
+static int compare_traces(const void *a, const void *b)
+{
+    const kino__trace *x = *(kino__trace *const *)a, *y = *(kino__trace *const *)b;
+    return kino__trace_key_compare(&(kino__trace_key){x->rank, x->worker, x->path.data},
+                                   &(kino__trace_key){y->rank, y->worker, y->path.data});
 }
 
 kino_status kino__run_add_traces(kino_run *run, kino__trace **traces, size_t count, kino_error *err)

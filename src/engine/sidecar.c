@@ -234,7 +234,7 @@ static bool may_have_steps(const kino__trace *trace)
     return false;
 }
 
-static bool is_certain(const kino__trace *trace)
+bool kino__trace_is_rank(const kino__trace *trace)
 {
     return !is_no_rank(trace) && (trace->rank != KINO_NO_INT || trace->role == KINO__PROCESS_RANK ||
                                   may_have_steps(trace));
@@ -277,7 +277,7 @@ kino_status kino__run_set_apart(kino_run *run, kino_error *err)
     uint32_t *members = calloc(count, sizeof *members);
     kino_status st = is_apart && members ? KINO_OK : kino__fail_nomem(err);
     for (size_t i = 0; i < count && st == KINO_OK; i++) {
-        bool is_one = is_certain(all->traces.items[i]);
+        bool is_one = kino__trace_is_rank(all->traces.items[i]);
         certain += is_one;
         is_apart[i] = !is_one;
     }

@@ -41,13 +41,20 @@ void kino__run_align(kino__run *run)
             run->origin_ns = trace->origin_ns;
         run->is_epoch = true;
     }
-    for (size_t i = 0; i < run->traces.count; i++) {
-        kino__trace *trace = run->traces.items[i];
-        if (run->is_epoch && trace->is_epoch && trace->origin_ns != run->origin_ns)
-            shift(trace, trace->origin_ns - run->origin_ns);
-    }
+    kino__run_align_to(run, run->is_epoch, run->origin_ns);
     if (!run->is_epoch && run->traces.count == 1)
         run->origin_ns = run->traces.items[0]->origin_ns;
+}
+
+void kino__run_align_to(kino__run *run, bool is_epoch, int64_t origin_ns)
+{
+    run->is_epoch = is_epoch;
+    run->origin_ns = origin_ns;
+    for (size_t i = 0; i < run->traces.count; i++) {
+        kino__trace *trace = run->traces.items[i];
+        if (is_epoch && trace->is_epoch && trace->origin_ns != origin_ns)
+            shift(trace, trace->origin_ns - origin_ns);
+    }
 }
 
 kino_status kino__run_require(const kino__run *run, unsigned columns, kino__pool *pool,

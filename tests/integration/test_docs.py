@@ -117,8 +117,8 @@ def check_header_examples(report):
                 report.check(f"the example of kino/{header.name} compiles", done.returncode == 0, done.stderr[:400])
             report.check(f"kino/{header.name}: code in its first comment is marked as an example",
                          not unmarked_code(header.read_text()), unmarked_code(header.read_text()))
-    report.check("builder.h, engine.h and kino.h have an example",
-                 all(list(examples_of((ROOT / "include/kino" / name).read_text())) for name in ("builder.h", "engine.h", "kino.h")))
+    report.check("builder.h, engine.h, kino.h and partial.h have an example",
+                 all(list(examples_of((ROOT / "include/kino" / name).read_text())) for name in ("builder.h", "engine.h", "kino.h", "partial.h")))
     return 0
 
 

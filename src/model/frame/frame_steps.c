@@ -112,7 +112,7 @@ static bool has_several_steps(const kino__frame *f)
 {
     const kino__run *run = f->trace->run;
     kino__run_steps steps = {KINO_NO_INT, false};
-    if (run && run->is_tight)
+    if (run && (run->is_tight || run->whole.traces))
         return run->steps.has_several; /* looked at while the texts were in memory */
     for (size_t i = 0; i < (run ? run->traces.count : 1); i++)
         kino__run_steps_add(&steps, run ? run->traces.items[i] : f->trace);
