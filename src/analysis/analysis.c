@@ -68,7 +68,7 @@ bool kino__analysis_wants_step(const kino__analysis *a, int64_t number)
     return number != KINO_NO_INT && number >= a->first_step && number <= a->last_step;
 }
 
-kino__table *kino__analysis_table(kino_result *result, size_t table)
+kino__table *kino__analysis_table(const kino_result *result, size_t table)
 {
     return result && table < result->tables.count ? result->tables.items[table] : NULL;
 }

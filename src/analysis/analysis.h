@@ -100,7 +100,7 @@ bool kino__analysis_is_compat(const kino__analysis *a, const char *name);
 bool kino__analysis_wants_step(const kino__analysis *a, int64_t number);
 
 /* The table of this place in .tables; NULL (which the builder takes) when memory was out. */
-kino__table *kino__analysis_table(kino_result *result, size_t table);
+kino__table *kino__analysis_table(const kino_result *result, size_t table);
 
 /* -- for those who run analyses (engine) -- */
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "analysis/analysis.h"
+#include "analysis/columns.h"
 #include "analysis/sampling.h"
 #include "base/error.h"
 #include "store/args.h"
@@ -413,13 +414,16 @@ static void pack(kino__pack *pack, void *value)
 static const kino_param_info params[] = {{0}};
 
 static const kino_column function_columns[] = {
-    {"function", KINO_TYPE_STRING, NULL, "name from the symbol table"},
-    {"module", KINO_TYPE_STRING, NULL, "program, library or [kernel]"},
-    {"file", KINO_TYPE_STRING, NULL, "source file; null: no debug information"},
-    {"self", KINO_TYPE_DURATION, NULL, "CPU time in the function itself"},
-    {"self_percent", KINO_TYPE_PERCENT, NULL, "share of all sampled CPU time"},
-    {"total", KINO_TYPE_DURATION, NULL,
-     "CPU time in the function and what it calls; null: too many stacks are incomplete"},
+    [KINO__FUNCTIONS_FUNCTION] = {"function", KINO_TYPE_STRING, NULL, "name from the symbol table"},
+    [KINO__FUNCTIONS_MODULE] = {"module", KINO_TYPE_STRING, NULL, "program, library or [kernel]"},
+    [KINO__FUNCTIONS_FILE] = {"file", KINO_TYPE_STRING, NULL,
+                              "source file; null: no debug information"},
+    [KINO__FUNCTIONS_SELF] = {"self", KINO_TYPE_DURATION, NULL, "CPU time in the function itself"},
+    [KINO__FUNCTIONS_SELF_PERCENT] = {"self_percent", KINO_TYPE_PERCENT, NULL,
+                                      "share of all sampled CPU time"},
+    [KINO__FUNCTIONS_TOTAL] =
+        {"total", KINO_TYPE_DURATION, NULL,
+         "CPU time in the function and what it calls; null: too many stacks are incomplete"},
     {"total_percent", KINO_TYPE_PERCENT, NULL, "share of all sampled CPU time"},
     {"samples", KINO_TYPE_INT, "count", "samples with this function innermost"},
     {0},
@@ -437,26 +441,34 @@ static const kino_column line_columns[] = {
 };
 
 static const kino_column wait_columns[] = {
-    {"function", KINO_TYPE_STRING, NULL, "innermost function outside the kernel"},
-    {"module", KINO_TYPE_STRING, NULL, "program or library"},
-    {"file", KINO_TYPE_STRING, NULL, "source file; null: no debug information"},
-    {"line", KINO_TYPE_INT, NULL, "null: unknown"},
-    {"call", KINO_TYPE_STRING, NULL, "system call it waited in; null: none or unknown"},
-    {"state", KINO_TYPE_STRING, NULL, "blocked, or preempted: others used the processor"},
-    {"time", KINO_TYPE_DURATION, NULL, "time in which the thread was not running"},
-    {"count", KINO_TYPE_INT, "count", "how often"},
-    {"longest", KINO_TYPE_DURATION, NULL, "number of waits"},
+    [KINO__WAITS_FUNCTION] = {"function", KINO_TYPE_STRING, NULL,
+                              "innermost function outside the kernel"},
+    [KINO__WAITS_MODULE] = {"module", KINO_TYPE_STRING, NULL, "program or library"},
+    [KINO__WAITS_FILE] = {"file", KINO_TYPE_STRING, NULL,
+                          "source file; null: no debug information"},
+    [KINO__WAITS_LINE] = {"line", KINO_TYPE_INT, NULL, "null: unknown"},
+    [KINO__WAITS_CALL] = {"call", KINO_TYPE_STRING, NULL,
+                          "system call it waited in; null: none or unknown"},
+    [KINO__WAITS_STATE] = {"state", KINO_TYPE_STRING, NULL,
+                           "blocked, or preempted: others used the processor"},
+    [KINO__WAITS_TIME] = {"time", KINO_TYPE_DURATION, NULL,
+                          "time in which the thread was not running"},
+    [KINO__WAITS_COUNT] = {"count", KINO_TYPE_INT, "count", "how often"},
+    [KINO__WAITS_LONGEST] = {"longest", KINO_TYPE_DURATION, NULL, "number of waits"},
     {0},
 };
 
-enum { T_FUNCTIONS, T_LINES, T_WAITS };
 static const kino_table_info tables[] = {
-    {"functions", "one row per function, all ranks combined; most self time first",
-     function_columns, NULL, "not available: the trace has no CPU samples"},
-    {"lines", "the same by line; lines without self time are left out", line_columns, NULL,
-     "not available: the trace has no CPU samples"},
-    {"waits", "one row per place where threads were not running; longest first", wait_columns, NULL,
-     "not available: no off-CPU time was recorded"},
+    [KINO__FUNCTIONS_OF_FUNCTIONS] =
+        {"functions", "one row per function, all ranks combined; most self time first",
+         function_columns, NULL, "not available: the trace has no CPU samples"},
+    [KINO__FUNCTIONS_OF_LINES] = {"lines", "the same by line; lines without self time are left out",
+                                  line_columns, NULL,
+                                  "not available: the trace has no CPU samples"},
+    [KINO__FUNCTIONS_OF_WAITS] = {"waits",
+                                  "one row per place where threads were not running; longest first",
+                                  wait_columns, NULL,
+                                  "not available: no off-CPU time was recorded"},
     {0},
 };
 
@@ -608,9 +620,10 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     places functions = {0};
     int64_t all = 0;
     bool ok = roll_up(p, &functions, &all) &&
-              add_functions(p, &functions, all, kino__analysis_table(result, T_FUNCTIONS)) &&
-              add_lines(p, all, kino__analysis_table(result, T_LINES)) &&
-              add_waits(p, kino__analysis_table(result, T_WAITS));
+              add_functions(p, &functions, all,
+                            kino__analysis_table(result, KINO__FUNCTIONS_OF_FUNCTIONS)) &&
+              add_lines(p, all, kino__analysis_table(result, KINO__FUNCTIONS_OF_LINES)) &&
+              add_waits(p, kino__analysis_table(result, KINO__FUNCTIONS_OF_WAITS));
     places_deinit(&functions);
     note_broken(p, result);
     if (p->without == p->traces)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "analysis/call_graph/call_graph.h"
+#include "analysis/columns.h"
 #include "analysis/device_work.h"
 #include "base/error.h"
 
@@ -356,10 +357,10 @@ static void pack(kino__pack *pack, void *value)
 /* -- the answer -- */
 
 static const kino_column columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
-    {"pattern", KINO_TYPE_STRING, NULL,
-     "the call and the kernels below it by start time, separated by |"},
-    {"count", KINO_TYPE_INT, "count", "calls that ran this sequence"},
+    [KINO__SEQUENCES_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
+    [KINO__SEQUENCES_PATTERN] = {"pattern", KINO_TYPE_STRING, NULL,
+                                 "the call and the kernels below it by start time, separated by |"},
+    [KINO__SEQUENCES_COUNT] = {"count", KINO_TYPE_INT, "count", "calls that ran this sequence"},
     {"gpu_kernel_duration", KINO_TYPE_DURATION, NULL, "sum over the kernels of all these calls"},
     {"cpu_op_duration", KINO_TYPE_DURATION, NULL, "sum over the calls"},
     {"event", KINO_TYPE_INT, NULL, "id of the first such call"},
@@ -367,17 +368,19 @@ static const kino_column columns[] = {
 };
 
 static const kino_column call_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
-    {"sequence", KINO_TYPE_INT, NULL, "row of the sequence within the rank, counting from 1"},
-    {"event", KINO_TYPE_INT, NULL, "id of the call"},
+    [KINO__SEQUENCE_CALLS_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
+    [KINO__SEQUENCE_CALLS_SEQUENCE] = {"sequence", KINO_TYPE_INT, NULL,
+                                       "row of the sequence within the rank, counting from 1"},
+    [KINO__SEQUENCE_CALLS_EVENT] = {"event", KINO_TYPE_INT, NULL, "id of the call"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"kernel_sequences", "one row per rank and sequence, the most frequent first", columns, NULL,
-     "no matching operator runs that many kernels"},
-    {"kernel_sequence_calls", "one row per call, if calls is set", call_columns, NULL,
-     "requires calls"},
+    [KINO__KERNEL_SEQUENCES_TABLE] = {"kernel_sequences",
+                                      "one row per rank and sequence, the most frequent first",
+                                      columns, NULL, "no matching operator runs that many kernels"},
+    [KINO__KERNEL_SEQUENCES_CALLS] = {"kernel_sequence_calls", "one row per call, if calls is set",
+                                      call_columns, NULL, "requires calls"},
     {0},
 };
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "analysis/analysis.h"
+#include "analysis/columns.h"
 #include "analysis/python_text.h"
 #include "base/error.h"
 #include "model/profile/profile.h"
@@ -404,40 +405,25 @@ static const kino_param_info params[] = {
     {0},
 };
 
-enum {
-    C_RANK,
-    C_NAME,
-    C_OPERATOR,
-    C_CALLS,
-    C_TOTAL,
-    C_MEAN,
-    C_MAX,
-    C_MIN,
-    C_BLOCKS_PER_SM,
-    C_OCCUPANCY,
-    C_TENSOR_CORES,
-    C_ELIGIBLE,
-    C_GRID,
-    C_BLOCK,
-    C_REGISTERS,
-    C_SHARED_MEMORY
-};
+enum { C_ELIGIBLE = KINO__KERNELS_TENSOR_CORES + 1, C_GRID, C_BLOCK, C_REGISTERS, C_SHARED_MEMORY };
 
 static const kino_column kernel_columns[] = {
-    [C_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
-    [C_NAME] = {"name", KINO_TYPE_STRING, NULL, "name of the kernel"},
-    [C_OPERATOR] = {"operator", KINO_TYPE_STRING, NULL,
-                    "operator that launched it; null: grouped by name, or unknown"},
-    [C_CALLS] = {"calls", KINO_TYPE_INT, "count", "number of runs"},
-    [C_TOTAL] = {"total_duration", KINO_TYPE_DURATION, NULL, "sum"},
-    [C_MEAN] = {"mean_duration", KINO_TYPE_FLOAT, "ns", "total_duration / calls"},
-    [C_MAX] = {"max_duration", KINO_TYPE_DURATION, NULL, "longest"},
-    [C_MIN] = {"min_duration", KINO_TYPE_DURATION, NULL, "shortest"},
-    [C_BLOCKS_PER_SM] = {"mean_blocks_per_sm", KINO_TYPE_FLOAT, NULL,
-                         "weighted by duration; below 1: some multiprocessors are idle"},
-    [C_OCCUPANCY] = {"mean_est_achieved_occupancy", KINO_TYPE_PERCENT, NULL,
-                     "weighted by duration, as estimated by the profiler"},
-    [C_TENSOR_CORES] = {"tensor_cores_used", KINO_TYPE_BOOL, NULL, "judged by its name"},
+    [KINO__KERNELS_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
+    [KINO__KERNELS_NAME] = {"name", KINO_TYPE_STRING, NULL, "name of the kernel"},
+    [KINO__KERNELS_OPERATOR] = {"operator", KINO_TYPE_STRING, NULL,
+                                "operator that launched it; null: grouped by name, or unknown"},
+    [KINO__KERNELS_CALLS] = {"calls", KINO_TYPE_INT, "count", "number of runs"},
+    [KINO__KERNELS_TOTAL] = {"total_duration", KINO_TYPE_DURATION, NULL, "sum"},
+    [KINO__KERNELS_MEAN] = {"mean_duration", KINO_TYPE_FLOAT, "ns", "total_duration / calls"},
+    [KINO__KERNELS_MAX] = {"max_duration", KINO_TYPE_DURATION, NULL, "longest"},
+    [KINO__KERNELS_MIN] = {"min_duration", KINO_TYPE_DURATION, NULL, "shortest"},
+    [KINO__KERNELS_BLOCKS_PER_SM] =
+        {"mean_blocks_per_sm", KINO_TYPE_FLOAT, NULL,
+         "weighted by duration; below 1: some multiprocessors are idle"},
+    [KINO__KERNELS_OCCUPANCY] = {"mean_est_achieved_occupancy", KINO_TYPE_PERCENT, NULL,
+                                 "weighted by duration, as estimated by the profiler"},
+    [KINO__KERNELS_TENSOR_CORES] = {"tensor_cores_used", KINO_TYPE_BOOL, NULL,
+                                    "judged by its name"},
     [C_ELIGIBLE] = {"op_is_tensor_cores_eligible", KINO_TYPE_BOOL, NULL,
                     "whether the operator could use tensor cores; null: no operator"},
     [C_GRID] = {"grid", KINO_TYPE_STRING, NULL, "blocks; null: grouped by name, or not recorded"},
@@ -502,8 +488,8 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         has_occupancy |= p->rows.items[i].occupancy.has_value;
     }
     if (table && kino__str_is(kino__param_text(a, P_GROUP), "name"))
-        table->hidden |= 1u << C_OPERATOR | 1u << C_GRID | 1u << C_BLOCK | 1u << C_REGISTERS |
-                         1u << C_SHARED_MEMORY | 1u << C_ELIGIBLE;
+        table->hidden |= 1u << KINO__KERNELS_OPERATOR | 1u << C_GRID | 1u << C_BLOCK |
+                         1u << C_REGISTERS | 1u << C_SHARED_MEMORY | 1u << C_ELIGIBLE;
     if (p->without_kernels == p->traces)
         kino__result_note(result, "kernels not available: the trace has none");
     else if (p->without_kernels)
@@ -514,9 +500,9 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     if (p->rows.count && !has_occupancy)
         kino__result_note(result, "occupancy not available: the profiler did not record it");
     if (table && !has_blocks_per_sm)
-        table->hidden |= 1u << C_BLOCKS_PER_SM;
+        table->hidden |= 1u << KINO__KERNELS_BLOCKS_PER_SM;
     if (table && !has_occupancy)
-        table->hidden |= 1u << C_OCCUPANCY;
+        table->hidden |= 1u << KINO__KERNELS_OCCUPANCY;
     return KINO_OK;
 }
 

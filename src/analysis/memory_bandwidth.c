@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/columns.h"
 #include "analysis/frame_params.h"
 #include "analysis/statistics.h"
 #include "base/error.h"
@@ -275,19 +276,23 @@ static const kino_column summary_columns[] = {
 };
 
 static const kino_column series_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, NULL},
-    {"ts", KINO_TYPE_TIME, NULL, "when it changed"},
-    {"name", KINO_TYPE_STRING, NULL, "kind of copy, or Memset"},
-    {"memory_bw", KINO_TYPE_FLOAT, "GB/s", "total bandwidth from then on"},
-    {"event", KINO_TYPE_INT, NULL, "id of the copy that starts or ends here"},
+    [KINO__BANDWIDTH_RANK] = {"rank", KINO_TYPE_INT, NULL, NULL},
+    [KINO__BANDWIDTH_TS] = {"ts", KINO_TYPE_TIME, NULL, "when it changed"},
+    [KINO__BANDWIDTH_NAME] = {"name", KINO_TYPE_STRING, NULL, "kind of copy, or Memset"},
+    [KINO__BANDWIDTH_VALUE] = {"memory_bw", KINO_TYPE_FLOAT, "GB/s",
+                               "total bandwidth from then on"},
+    [KINO__BANDWIDTH_EVENT] = {"event", KINO_TYPE_INT, NULL,
+                               "id of the copy that starts or ends here"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"memory_bw_summary", "one row per rank and kind", summary_columns, NULL,
-     "not available: no copies or memsets with a bandwidth"},
-    {"memory_bw_series", "one row per change, by kind and time, if series is set", series_columns,
-     NULL, NULL},
+    [KINO__MEMORY_BANDWIDTH_SUMMARY] = {"memory_bw_summary", "one row per rank and kind",
+                                        summary_columns, NULL,
+                                        "not available: no copies or memsets with a bandwidth"},
+    [KINO__MEMORY_BANDWIDTH_SERIES] = {"memory_bw_series",
+                                       "one row per change, by kind and time, if series is set",
+                                       series_columns, NULL, NULL},
     {0},
 };
 

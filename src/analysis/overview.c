@@ -6,6 +6,7 @@
  * Cost: one pass over the kernels of each device. */
 #include <math.h>
 
+#include "analysis/columns.h"
 #include "analysis/device_work.h"
 #include "analysis/verdict/verdict.h"
 #include "base/error.h"
@@ -379,8 +380,6 @@ static const kino_param_info params[] = {
     {0},
 };
 
-enum { T_CONFIGURATION, T_GPUS, T_SUMMARY, T_STEPS, T_UTILIZATION, T_SM };
-
 #define RANK                                                                                       \
     {                                                                                              \
         "rank", KINO_TYPE_INT, NULL, "rank of the trace; null: unknown"                            \
@@ -400,17 +399,19 @@ static const kino_column configuration_columns[] = {
 };
 
 static const kino_column gpu_columns[] = {
-    RANK,
-    {"device", KINO_TYPE_INT, NULL, "id"},
-    {"name", KINO_TYPE_STRING, NULL, NULL},
-    {"memory", KINO_TYPE_BYTES, NULL, NULL},
-    {"compute_capability", KINO_TYPE_STRING, NULL, NULL},
-    {"gpu_utilization", KINO_TYPE_PERCENT, NULL, "share of time with a kernel running"},
-    {"est_sm_efficiency", KINO_TYPE_PERCENT, NULL,
-     "share of multiprocessors with a block, over time"},
-    {"est_achieved_occupancy", KINO_TYPE_PERCENT, NULL, "mean over its kernels, weighted by time"},
-    {"kernel_time_using_tensor_cores", KINO_TYPE_PERCENT, NULL,
-     "share of the operators' kernel time"},
+    [KINO__GPUS_RANK] = RANK,
+    [KINO__GPUS_DEVICE] = {"device", KINO_TYPE_INT, NULL, "id"},
+    [KINO__GPUS_NAME] = {"name", KINO_TYPE_STRING, NULL, NULL},
+    [KINO__GPUS_MEMORY] = {"memory", KINO_TYPE_BYTES, NULL, NULL},
+    [KINO__GPUS_CAPABILITY] = {"compute_capability", KINO_TYPE_STRING, NULL, NULL},
+    [KINO__GPUS_UTILIZATION] = {"gpu_utilization", KINO_TYPE_PERCENT, NULL,
+                                "share of time with a kernel running"},
+    [KINO__GPUS_SM_EFFICIENCY] = {"est_sm_efficiency", KINO_TYPE_PERCENT, NULL,
+                                  "share of multiprocessors with a block, over time"},
+    [KINO__GPUS_OCCUPANCY] = {"est_achieved_occupancy", KINO_TYPE_PERCENT, NULL,
+                              "mean over its kernels, weighted by time"},
+    [KINO__GPUS_TENSOR_CORES] = {"kernel_time_using_tensor_cores", KINO_TYPE_PERCENT, NULL,
+                                 "share of the operators' kernel time"},
     {0},
 };
 
@@ -446,10 +447,12 @@ static const kino_column step_columns[] = {
 };
 
 static const kino_column utilization_columns[] = {
-    RANK,
-    {"device", KINO_TYPE_INT, NULL, "id"},
-    {"time", KINO_TYPE_TIME, NULL, "start of the bucket; the last row is the end"},
-    {"gpu_utilization", KINO_TYPE_PERCENT, NULL, "share of time with a kernel running"},
+    [KINO__UTILIZATION_RANK] = RANK,
+    [KINO__UTILIZATION_DEVICE] = {"device", KINO_TYPE_INT, NULL, "id"},
+    [KINO__UTILIZATION_TIME] = {"time", KINO_TYPE_TIME, NULL,
+                                "start of the bucket; the last row is the end"},
+    [KINO__UTILIZATION_VALUE] = {"gpu_utilization", KINO_TYPE_PERCENT, NULL,
+                                 "share of time with a kernel running"},
     {0},
 };
 
@@ -464,20 +467,24 @@ static const kino_column sm_columns[] = {
 };
 
 static const kino_table_info tables[] = {
-    [T_CONFIGURATION] = {"configuration", "one row per trace", configuration_columns,
-                         "Configuration", NULL},
-    [T_GPUS] = {"gpu_summary", "one row per device, over the steps from first to last", gpu_columns,
-                "GPU summary", "not available: no kernel says on which device it ran"},
-    [T_SUMMARY] = {"execution_summary", "the average step and its parts", summary_columns,
-                   "Execution summary", "not available: the trace has no events of known kind"},
-    [T_STEPS] = {"step_breakdown", "one row per step; its parts add up to the step time",
-                 step_columns, "Step time breakdown",
-                 "not available: the trace has no events of known kind"},
-    [T_UTILIZATION] = {"utilization_series", "one row per device and bucket of time",
-                       utilization_columns, "Utilization over time",
-                       "not available: no kernel says on which device it ran"},
-    [T_SM] = {"sm_efficiency_series", "one row per device and piece of time; see sm_series",
-              sm_columns, "SM efficiency over time", "requires --sm-series"},
+    [KINO__OVERVIEW_CONFIGURATION] = {"configuration", "one row per trace", configuration_columns,
+                                      "Configuration", NULL},
+    [KINO__OVERVIEW_GPUS] = {"gpu_summary", "one row per device, over the steps from first to last",
+                             gpu_columns, "GPU summary",
+                             "not available: no kernel says on which device it ran"},
+    [KINO__OVERVIEW_SUMMARY] = {"execution_summary", "the average step and its parts",
+                                summary_columns, "Execution summary",
+                                "not available: the trace has no events of known kind"},
+    [KINO__OVERVIEW_STEPS] = {"step_breakdown",
+                              "one row per step; its parts add up to the step time", step_columns,
+                              "Step time breakdown",
+                              "not available: the trace has no events of known kind"},
+    [KINO__OVERVIEW_UTILIZATION] = {"utilization_series", "one row per device and bucket of time",
+                                    utilization_columns, "Utilization over time",
+                                    "not available: no kernel says on which device it ran"},
+    [KINO__OVERVIEW_SM] = {"sm_efficiency_series",
+                           "one row per device and piece of time; see sm_series", sm_columns,
+                           "SM efficiency over time", "requires --sm-series"},
     {0},
 };
 
@@ -636,11 +643,12 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     (void)a;
     const partial *p = value;
     int64_t without_steps = 0, cut = 0;
-    fill_configuration(p, kino__analysis_table(result, T_CONFIGURATION));
-    fill_gpus(p, kino__analysis_table(result, T_GPUS));
-    fill_summary(p, kino__analysis_table(result, T_SUMMARY));
-    fill_steps(p, kino__analysis_table(result, T_STEPS));
-    fill_series(p, kino__analysis_table(result, T_UTILIZATION), kino__analysis_table(result, T_SM));
+    fill_configuration(p, kino__analysis_table(result, KINO__OVERVIEW_CONFIGURATION));
+    fill_gpus(p, kino__analysis_table(result, KINO__OVERVIEW_GPUS));
+    fill_summary(p, kino__analysis_table(result, KINO__OVERVIEW_SUMMARY));
+    fill_steps(p, kino__analysis_table(result, KINO__OVERVIEW_STEPS));
+    fill_series(p, kino__analysis_table(result, KINO__OVERVIEW_UTILIZATION),
+                kino__analysis_table(result, KINO__OVERVIEW_SM));
     for (size_t i = 0; i < p->traces.count; i++) {
         without_steps += p->traces.items[i].steps == 0;
         cut += p->traces.items[i].steps_found - p->traces.items[i].steps;

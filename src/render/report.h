@@ -22,15 +22,9 @@
 /* Parts of a step; the engine says what each is called. */
 enum { KINO__REPORT_ROLES = 8 };
 
-/* Ids of events, as programs look them up. */
-typedef struct kino__evidence {
-    const int64_t *ids;
-    size_t count;
-} kino__evidence;
-
 typedef struct kino__report_text {
     kino_str text;
-    kino__evidence evidence;
+    kino__id_list evidence;
 } kino__report_text;
 
 typedef struct kino__report_fact {
@@ -43,16 +37,16 @@ typedef struct kino__report_bar {
     kino_str label; /* "rank 3", "5" */
     int64_t total;  /* ns; the parts add up to it */
     int64_t part[KINO__REPORT_ROLES];
-    kino__evidence evidence;
+    kino__id_list evidence;
 } kino__report_bar;
 
 typedef KINO__VEC(kino__report_bar) kino__report_bars;
 
 typedef struct kino__report_finding {
     kino_str rule, severity, title, seen, why, todo;
-    double gain_percent;      /* NaN: not known */
-    kino_str whose;           /* of whose step: "rank 2's step"; empty: there is one rank */
-    kino_str ranks, evidence; /* JSON lists */
+    double gain_percent; /* NaN: not known */
+    kino_str whose;      /* of whose step: "rank 2's step"; empty: there is one rank */
+    kino__id_list ranks, evidence;
 } kino__report_finding;
 
 typedef struct kino__report_section {
@@ -60,11 +54,17 @@ typedef struct kino__report_section {
     const char *title;        /* "Top operators" */
     const kino__table *table; /* NULL: not available */
     kino_str note;            /* why it is not; or a line that belongs to the table; may be empty */
-    kino__evidence evidence;
+    kino__id_list evidence;
     bool is_brief;         /* on the first screen */
     size_t brief_limit;    /* rows there */
     uint64_t brief_hidden; /* bit i: column i is for the details */
 } kino__report_section;
+
+/* Lines of a picture: rows of a table with the same device and rank are one. */
+typedef struct kino__report_curve {
+    const kino__table *table;
+    size_t rank, device, time, allocated; /* columns */
+} kino__report_curve;
 
 struct kino_report {
     bool is_full; /* details too */
@@ -73,7 +73,7 @@ struct kino_report {
     KINO__VEC(kino__report_fact) facts;
     KINO__VEC(kino__report_text) summary;
     const char *roles[KINO__REPORT_ROLES]; /* "Kernel", ... */
-    kino__evidence role_evidence[KINO__REPORT_ROLES];
+    kino__id_list role_evidence[KINO__REPORT_ROLES];
     bool has_step;         /* false: step is nothing, and step_note says why */
     kino__report_bar step; /* the average; totals rounded to ns, parts add up */
     kino_str step_note;    /* "average of 6 steps, 173.9 ms to 187.9 ms" */
@@ -83,6 +83,7 @@ struct kino_report {
     KINO__VEC(kino_result *) results;
     KINO__VEC(kino_str) notes;    /* what was left out, and why */
     kino_result *own;             /* holds the sections' tables, and the input */
+    kino__report_curve memory;    /* for a picture; without a table: none */
     kino__report_section nowhere; /* takes what finds no memory */
     kino__arena arena;
 };
@@ -103,6 +104,9 @@ const kino__report_form *kino__report_form_find(const char *name);
 
 KINO_NODISCARD kino_status kino__render_report(kino__render *render, const kino__report_form *form,
                                                const kino__report *report, kino_error *err);
+
+/* "1, 2" (report_forms.c) */
+void kino__format_ids(kino__buffer *out, kino__id_list list);
 
 /* -- bars (report_bar.c) -- */
 

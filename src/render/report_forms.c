@@ -1,4 +1,4 @@
-/* report_forms.c - the list of the forms of a report, and its way to the sink. */
+/* report_forms.c - the list of the forms of a report, what they share, and its way to the sink. */
 #include "render/report.h"
 
 const kino__report_form *kino__report_form_find(const char *name)
@@ -10,6 +10,12 @@ const kino__report_form *kino__report_form_find(const char *name)
         if (!name || strcmp(forms[i]->name, name) == 0)
             return forms[i];
     return NULL;
+}
+
+void kino__format_ids(kino__buffer *out, kino__id_list list)
+{
+    for (size_t i = 0; i < list.count; i++)
+        kino__buffer_printf(out, "%s%lld", i ? ", " : "", (long long)list.ids[i]);
 }
 
 kino_status kino__render_report(kino__render *render, const kino__report_form *form,

@@ -199,34 +199,12 @@ static void add_step_chart(buffer *out, const kino__report *report)
 
 /* -- the memory curve, from the analysis' own table -- */
 
-static const kino__table *find_table(const kino__report *report, const char *name)
-{
-    for (size_t i = 0; i < report->results.count; i++)
-        for (size_t k = 0; k < report->results.items[i]->tables.count; k++)
-            if (strcmp(report->results.items[i]->tables.items[k]->name, name) == 0)
-                return report->results.items[i]->tables.items[k];
-    return NULL;
-}
-
-static size_t column_of(const kino__table *table, const char *name)
-{
-    size_t i = 0;
-    while (i < table->column_count && strcmp(table->columns[i].name, name) != 0)
-        i++;
-    return i;
-}
-
-typedef struct curve {
-    const kino__table *table;
-    size_t rank, device, time, allocated;
-} curve;
-
-static const kino_cell *cell_of(const curve *c, size_t row, size_t column)
+static const kino_cell *cell_of(const kino__report_curve *c, size_t row, size_t column)
 {
     return &c->table->cells.items[row * c->table->column_count + column];
 }
 
-static bool is_same_line(const curve *c, size_t a, size_t b)
+static bool is_same_line(const kino__report_curve *c, size_t a, size_t b)
 {
     const kino_cell *x = cell_of(c, a, c->device), *y = cell_of(c, b, c->device);
     const kino_cell *p = cell_of(c, a, c->rank), *q = cell_of(c, b, c->rank);
@@ -235,14 +213,14 @@ static bool is_same_line(const curve *c, size_t a, size_t b)
            (p->kind != KINO_CELL_INT || p->value.integer == q->value.integer);
 }
 
-static bool is_point(const curve *c, size_t row)
+static bool is_point(const kino__report_curve *c, size_t row)
 {
     return cell_of(c, row, c->time)->kind == KINO_CELL_INT &&
            cell_of(c, row, c->allocated)->kind == KINO_CELL_INT;
 }
 
 /* Rows [first, last) of one device as a line; of many points the highest of each group. */
-static void add_curve(buffer *out, const curve *c, size_t first, size_t last)
+static void add_curve(buffer *out, const kino__report_curve *c, size_t first, size_t last)
 {
     enum { WIDTH = 1000, HEIGHT = 120, BOTTOM = 104, TOP = 12, LEFT = 92, POINTS = 900 };
     int64_t start = INT64_MAX, end = INT64_MIN, most = 0;
@@ -296,20 +274,14 @@ static void add_curve(buffer *out, const curve *c, size_t first, size_t last)
 static void add_curves(buffer *out, const kino__report *report)
 {
     enum { MOST_CURVES = 8 };
-    const kino__table *table = find_table(report, "memory_curve");
-    if (!table)
-        return;
-    curve c = {table, column_of(table, "rank"), column_of(table, "device_name"),
-               column_of(table, "time"), column_of(table, "allocated")};
-    size_t rows = kino__table_row_count(table), columns = table->column_count, shown = 0;
-    if (c.rank == columns || c.device == columns || c.time == columns || c.allocated == columns)
-        return;
+    const kino__report_curve *c = &report->memory;
+    size_t rows = c->table ? kino__table_row_count(c->table) : 0, shown = 0;
     for (size_t first = 0, last; first < rows && shown < MOST_CURVES; first = last) {
-        for (last = first + 1; last < rows && is_same_line(&c, first, last);)
+        for (last = first + 1; last < rows && is_same_line(c, first, last);)
             last++;
-        if (cell_of(&c, first, c.device)->kind != KINO_CELL_TEXT)
+        if (cell_of(c, first, c->device)->kind != KINO_CELL_TEXT)
             continue;
-        add_curve(out, &c, first, last);
+        add_curve(out, c, first, last);
         shown++;
     }
 }
@@ -323,6 +295,15 @@ static void add_labelled(buffer *out, const char *label, kino_str text)
     kino__buffer_printf(out, "<p><span class=\"soft\">%s</span> ", label);
     add_text(out, text);
     add(out, "</p>\n");
+}
+
+static void add_ids(buffer *out, const char *label, kino__id_list list)
+{
+    if (list.count == 0)
+        return;
+    kino__buffer_printf(out, "<p><span class=\"soft\">%s</span> [", label);
+    kino__format_ids(out, list);
+    add(out, "]</p>\n");
 }
 
 static void add_finding(buffer *out, const kino__report_finding *f)
@@ -347,10 +328,8 @@ static void add_finding(buffer *out, const kino__report_finding *f)
              "<details><summary>why, and the evidence</summary>\n");
     add_labelled(out, "Why:", f->why);
     add_labelled(out, "Rule:", f->rule);
-    if (f->ranks.size > 2)
-        add_labelled(out, "Ranks:", f->ranks);
-    if (f->evidence.size > 2)
-        add_labelled(out, "Events:", f->evidence);
+    add_ids(out, "Ranks:", f->ranks);
+    add_ids(out, "Events:", f->evidence);
     add(out, "</details></article>\n");
 }
 
@@ -469,8 +448,7 @@ static kino_status add_section(kino__render *render, const kino__report *report,
     }
     if (section->evidence.count) {
         add(out, "<details><summary>related events</summary><p class=\"soft num\">");
-        for (size_t i = 0; i < section->evidence.count; i++)
-            kino__buffer_printf(out, "%s%" PRId64, i ? ", " : "", section->evidence.ids[i]);
+        kino__format_ids(out, section->evidence);
         add(out, "</p></details>\n");
     }
     add(out, "</section>\n");

@@ -11,7 +11,7 @@ static void add_text(kino__json *json, const char *key, kino_str text)
     kino__json_string(json, text);
 }
 
-static void add_ids(kino__json *json, kino__evidence evidence)
+static void add_ids(kino__json *json, kino__id_list evidence)
 {
     kino__json_key(json, "evidence");
     kino__json_begin_array(json);
@@ -127,6 +127,18 @@ static kino_status add_sections(kino__render *render, kino__json *json, const ki
     return KINO_OK;
 }
 
+static void add_list(kino__json *json, const char *key, kino__id_list list)
+{
+    kino__buffer text = {0};
+    kino__buffer_add(&text, KINO__STR("["));
+    kino__format_ids(&text, list);
+    kino__buffer_add(&text, KINO__STR("]"));
+    kino__json_key(json, key);
+    kino__json_raw(json, kino__buffer_str(&text));
+    json->out->failed |= text.failed;
+    kino__buffer_deinit(&text);
+}
+
 static void add_recommendations(kino__json *json, const kino__report *report)
 {
     kino__json_newline(json, 1);
@@ -144,10 +156,8 @@ static void add_recommendations(kino__json *json, const kino__report *report)
         add_text(json, "do", f->todo);
         kino__json_key(json, "gain_percent");
         kino__json_double(json, f->gain_percent);
-        kino__json_key(json, "ranks");
-        kino__json_raw(json, f->ranks.size ? f->ranks : KINO__STR("[]"));
-        kino__json_key(json, "evidence");
-        kino__json_raw(json, f->evidence.size ? f->evidence : KINO__STR("[]"));
+        add_list(json, "ranks", f->ranks);
+        add_list(json, "evidence", f->evidence);
         kino__json_end_object(json);
     }
     kino__json_end_array(json);

@@ -86,10 +86,10 @@ static void add_finding(kino__buffer *out, const kino__report_finding *f, size_t
     kino__buffer_add(out, KINO__STR("  \n   → "));
     add_clean(out, f->todo);
     kino__buffer_add(out, KINO__STR("\n"));
-    if (is_full && f->evidence.size > 2) {
-        kino__buffer_add(out, KINO__STR("   events "));
-        add_clean(out, f->evidence);
-        kino__buffer_add(out, KINO__STR("\n"));
+    if (is_full && f->evidence.count) {
+        kino__buffer_add(out, KINO__STR("   events \\["));
+        kino__format_ids(out, f->evidence);
+        kino__buffer_add(out, KINO__STR("\\]\n"));
     }
 }
 

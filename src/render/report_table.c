@@ -326,12 +326,14 @@ static kino_status add_step(const screen *s, kino_error *err)
 
 /* -- findings -- */
 
-static void add_evidence(const screen *s, size_t indent, kino_str ids)
+static void add_evidence(const screen *s, size_t indent, kino__id_list list, bool has_brackets)
 {
     kino__buffer line = {0};
-    if (ids.size == 0 || kino__str_is(ids, "[]"))
+    if (list.count == 0)
         return;
-    kino__buffer_printf(&line, "events %.*s", KINO__STR_ARG(ids));
+    kino__buffer_printf(&line, "events %s", has_brackets ? "[" : "");
+    kino__format_ids(&line, list);
+    kino__buffer_printf(&line, "%s", has_brackets ? "]" : "");
     add_blanks(s, indent);
     style(s, DIM);
     add_wrapped(s, indent, kino__buffer_str(&line));
@@ -367,14 +369,17 @@ static void add_finding(const screen *s, const kino__report_finding *f, size_t n
     kino__buffer line = {0};
     kino__buffer_printf(&line, "rule %.*s, severity %.*s", KINO__STR_ARG(f->rule),
                         KINO__STR_ARG(f->severity));
-    if (f->ranks.size > 2)
-        kino__buffer_printf(&line, ", ranks %.*s", KINO__STR_ARG(f->ranks));
+    if (f->ranks.count) {
+        kino__buffer_add(&line, KINO__STR(", ranks ["));
+        kino__format_ids(&line, f->ranks);
+        kino__buffer_add(&line, KINO__STR("]"));
+    }
     add_blanks(s, INDENT);
     style(s, DIM);
     add_wrapped(s, INDENT, kino__buffer_str(&line));
     style(s, RESET);
     kino__buffer_deinit(&line);
-    add_evidence(s, INDENT, f->evidence);
+    add_evidence(s, INDENT, f->evidence, true);
 }
 
 static bool is_info(const kino__report_finding *f)
@@ -441,13 +446,8 @@ static kino_status add_section(const screen *s, const kino__report_section *sect
         add_blanks(s, 2);
         add_wrapped(s, 2, note);
     }
-    if (st == KINO_OK && is_full && section->evidence.count) {
-        kino__buffer ids = {0};
-        for (size_t i = 0; i < section->evidence.count; i++)
-            kino__buffer_printf(&ids, "%s%lld", i ? ", " : "", (long long)section->evidence.ids[i]);
-        add_evidence(s, 2, kino__buffer_str(&ids));
-        kino__buffer_deinit(&ids);
-    }
+    if (st == KINO_OK && is_full)
+        add_evidence(s, 2, section->evidence, false);
     return st == KINO_OK ? kino__render_flush(s->render, false, err) : st;
 }
 

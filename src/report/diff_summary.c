@@ -2,6 +2,8 @@
  * new and gone, which checks passed and failed, and what the recordings do not share. */
 #include <math.h>
 
+#include "analysis/columns.h"
+#include "analysis/diff/diff.h"
 #include "render/units.h"
 #include "report/run_diff.h"
 
@@ -12,37 +14,6 @@ typedef struct writing {
     kino__buffer *out;
     bool is_markdown, has_color;
 } writing;
-
-/* -- cells by name -- */
-
-static const kino__table *table_of(const kino_result *diff, const char *name)
-{
-    for (size_t i = 0; i < diff->tables.count; i++)
-        if (strcmp(diff->tables.items[i]->name, name) == 0)
-            return diff->tables.items[i];
-    return NULL;
-}
-
-static const kino_cell *cell_of(const kino__table *table, size_t row, const char *column)
-{
-    static const kino_cell none = {.kind = KINO_CELL_NULL};
-    for (size_t i = 0; i < table->column_count; i++)
-        if (strcmp(table->columns[i].name, column) == 0)
-            return &table->cells.items[row * table->column_count + i];
-    return &none;
-}
-
-static kino_str text_of(const kino__table *table, size_t row, const char *column)
-{
-    const kino_cell *cell = cell_of(table, row, column);
-    return cell->kind == KINO_CELL_TEXT ? cell->value.text : (kino_str){"", 0};
-}
-
-static int64_t int_of(const kino__table *table, size_t row, const char *column)
-{
-    const kino_cell *cell = cell_of(table, row, column);
-    return cell->kind == KINO_CELL_INT ? cell->value.integer : KINO_NO_INT;
-}
 
 /* -- words -- */
 
@@ -78,13 +49,13 @@ static void add_delta(const writing *w, int64_t ns)
 }
 
 /* "10.2 ms -> 11.3 ms (+1.1 ms, +10.8 %)" */
-static void add_change(const writing *w, const kino__table *table, size_t row, const char *left,
-                       const char *right)
+static void add_change(const writing *w, const kino__table *table, size_t row, size_t left)
 {
-    int64_t delta = int_of(table, row, "delta");
-    add_duration(w, int_of(table, row, left));
+    enum { RIGHT = 1, DELTA, PERCENT }; /* behind it */
+    int64_t delta = kino__table_int(table, row, left + DELTA);
+    add_duration(w, kino__table_int(table, row, left));
     add_arrow(w);
-    add_duration(w, int_of(table, row, right));
+    add_duration(w, kino__table_int(table, row, left + RIGHT));
     if (delta == KINO_NO_INT)
         return;
     if (delta == 0) {
@@ -93,9 +64,9 @@ static void add_change(const writing *w, const kino__table *table, size_t row, c
     }
     kino__buffer_add(w->out, KINO__STR(" ("));
     add_delta(w, delta);
-    const kino_cell *percent = cell_of(table, row, "percent");
-    if (percent->kind == KINO_CELL_FLOAT)
-        kino__buffer_printf(w->out, ", %+.1f %%", percent->value.real);
+    double percent = kino__table_real(table, row, left + PERCENT);
+    if (!isnan(percent))
+        kino__buffer_printf(w->out, ", %+.1f %%", percent);
     kino__buffer_add(w->out, KINO__STR(")"));
 }
 
@@ -109,7 +80,7 @@ static void begin_item(const writing *w)
 static void add_headline(const writing *w, const kino__table *steps)
 {
     bool has_steps = kino__table_row_count(steps) > 0;
-    int64_t delta = has_steps ? int_of(steps, 0, "delta") : KINO_NO_INT;
+    int64_t delta = has_steps ? kino__table_int(steps, 0, KINO__DIFF_STEPS_DELTA) : KINO_NO_INT;
     const char *color = delta == KINO_NO_INT || delta == 0 ? "\033[1m"
                         : delta > 0                        ? "\033[1;33m"
                                                            : "\033[1;32m";
@@ -117,7 +88,7 @@ static void add_headline(const writing *w, const kino__table *steps)
         kino__buffer_printf(w->out, "%s", w->is_markdown ? "**" : color);
     kino__buffer_add(w->out, KINO__STR("Step time "));
     if (has_steps)
-        add_change(w, steps, 0, "left", "right");
+        add_change(w, steps, 0, KINO__DIFF_STEPS_LEFT);
     else
         kino__buffer_add(w->out, KINO__STR("not available: no steps"));
     if (w->is_markdown || w->has_color)
@@ -143,8 +114,9 @@ static void add_spread(const writing *w, const kino__table *steps)
 {
     if (kino__table_row_count(steps) == 0)
         return;
-    int64_t left = int_of(steps, 0, "left_spread"), right = int_of(steps, 0, "right_spread");
-    int64_t delta = int_of(steps, 0, "delta");
+    int64_t left = kino__table_int(steps, 0, KINO__DIFF_STEPS_LEFT_SPREAD),
+            right = kino__table_int(steps, 0, KINO__DIFF_STEPS_RIGHT_SPREAD);
+    int64_t delta = kino__table_int(steps, 0, KINO__DIFF_STEPS_DELTA);
     if (left == KINO_NO_INT && right == KINO_NO_INT)
         return;
     int64_t spread = left > right ? left : right; /* KINO_NO_INT is the smallest */
@@ -170,13 +142,13 @@ static void add_parts(const writing *w, const kino__table *steps)
 {
     size_t count = kino__table_row_count(steps);
     uint64_t used = 0;
-    if (count == 0 || int_of(steps, 0, "left") == KINO_NO_INT)
+    if (count == 0 || kino__table_int(steps, 0, KINO__DIFF_STEPS_LEFT) == KINO_NO_INT)
         return;
     for (int n = 0; n < MOST_PARTS; n++) {
         size_t best = 0;
-        int64_t largest = int_of(steps, 0, "left") / 1000;
+        int64_t largest = kino__table_int(steps, 0, KINO__DIFF_STEPS_LEFT) / 1000;
         for (size_t row = 1; row < count && row < 64; row++) {
-            int64_t delta = int_of(steps, row, "delta");
+            int64_t delta = kino__table_int(steps, row, KINO__DIFF_STEPS_DELTA);
             int64_t size = delta == KINO_NO_INT ? 0 : delta < 0 ? -delta : delta;
             if (size > largest && !(used >> row & 1)) {
                 largest = size;
@@ -189,9 +161,9 @@ static void add_parts(const writing *w, const kino__table *steps)
         if (n == 0)
             begin_item(w);
         kino__buffer_add(w->out, n ? KINO__STR(", ") : KINO__STR(""));
-        kino__buffer_add(w->out, text_of(steps, best, "part"));
+        kino__buffer_add(w->out, kino__table_text(steps, best, KINO__DIFF_STEPS_PART));
         kino__buffer_add(w->out, KINO__STR(" "));
-        add_delta(w, int_of(steps, best, "delta"));
+        add_delta(w, kino__table_int(steps, best, KINO__DIFF_STEPS_DELTA));
     }
     if (used)
         kino__buffer_add(w->out, KINO__STR("\n"));
@@ -203,17 +175,17 @@ static void add_names(const writing *w, const kino__table *table, const char *wh
 {
     size_t count = 0;
     for (size_t row = 0; row < kino__table_row_count(table); row++)
-        count += kino__str_is(text_of(table, row, "change"), change);
+        count += kino__str_is(kino__table_text(table, row, KINO__DIFF_NAMES_CHANGE), change);
     if (count == 0)
         return;
     begin_item(w);
     kino__buffer_printf(w->out, "%s %s%s: ", change, what, count == 1 ? "" : "s");
     size_t shown = 0;
     for (size_t row = 0; row < kino__table_row_count(table) && shown < MOST_NAMES; row++) {
-        if (!kino__str_is(text_of(table, row, "change"), change))
+        if (!kino__str_is(kino__table_text(table, row, KINO__DIFF_NAMES_CHANGE), change))
             continue;
         kino__buffer_add(w->out, shown++ ? KINO__STR(", ") : KINO__STR(""));
-        add_name(w, text_of(table, row, "name"));
+        add_name(w, kino__table_text(table, row, KINO__DIFF_NAMES_NAME));
     }
     if (count > shown)
         kino__buffer_printf(w->out, " and %zu more", count - shown);
@@ -224,30 +196,30 @@ static void add_most_changed(const writing *w, const kino__table *table, const c
 {
     if (kino__table_row_count(table) == 0)
         return;
-    int64_t delta = int_of(table, 0, "delta");
+    int64_t delta = kino__table_int(table, 0, KINO__DIFF_NAMES_DELTA);
     if (delta == 0 || delta == KINO_NO_INT)
         return;
     begin_item(w);
     kino__buffer_printf(w->out, "%s that changed most: ", what);
-    add_name(w, text_of(table, 0, "name"));
+    add_name(w, kino__table_text(table, 0, KINO__DIFF_NAMES_NAME));
     kino__buffer_add(w->out, KINO__STR(" "));
-    add_change(w, table, 0, "left_time", "right_time");
+    add_change(w, table, 0, KINO__DIFF_NAMES_LEFT);
     kino__buffer_add(w->out, KINO__STR(" per step\n"));
 }
 
 static void add_checks(const writing *w, const kino__table *checks)
 {
     for (size_t row = 0; row < kino__table_row_count(checks); row++) {
-        bool passed = int_of(checks, row, "passed") != 0;
+        bool passed = kino__table_int(checks, row, KINO__DIFF_CHECKS_PASSED) != 0;
         begin_item(w);
         kino__buffer_printf(w->out, "check %s ", passed ? "passed:" : "failed:");
-        add_name(w, text_of(checks, row, "expression"));
-        kino_str name = text_of(checks, row, "name");
+        add_name(w, kino__table_text(checks, row, KINO__DIFF_CHECKS_EXPRESSION));
+        kino_str name = kino__table_text(checks, row, KINO__DIFF_CHECKS_NAME);
         if (name.size) {
             kino__buffer_add(w->out, KINO__STR(": "));
             add_name(w, name);
             kino__buffer_add(w->out, KINO__STR(" "));
-            add_change(w, checks, row, "left", "right");
+            add_change(w, checks, row, KINO__DIFF_CHECKS_LEFT);
         }
         kino__buffer_add(w->out, KINO__STR("\n"));
     }
@@ -257,11 +229,13 @@ void kino__diff_summarise(const kino_result *diff, bool is_markdown, bool has_co
                           kino__buffer *out)
 {
     writing w = {diff, out, is_markdown, has_color};
-    const kino__table *steps = table_of(diff, "diff_steps"), *ops = table_of(diff, "diff_ops");
-    const kino__table *kernels = table_of(diff, "diff_kernels");
-    const kino__table *checks = table_of(diff, "diff_checks");
-    if (!steps || !ops || !kernels || !checks)
+    if (strcmp(diff->name, kino__analysis_diff.name) != 0 ||
+        diff->tables.count <= KINO__DIFF_TABLE_CHECKS)
         return; /* not an answer of kino_runs_diff */
+    const kino__table *steps = diff->tables.items[KINO__DIFF_TABLE_STEPS];
+    const kino__table *ops = diff->tables.items[KINO__DIFF_TABLE_OPS];
+    const kino__table *kernels = diff->tables.items[KINO__DIFF_TABLE_KERNELS];
+    const kino__table *checks = diff->tables.items[KINO__DIFF_TABLE_CHECKS];
     add_headline(&w, steps);
     add_recordings(&w);
     add_spread(&w, steps);

@@ -6,20 +6,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/columns.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "engine/analyze.h"
 #include "engine/map_reduce.h"
 #include "report/report_internal.h"
+#include "rule/rule.h"
 
-/* What a report is made of; one that is not in this build is left out. The expensive ones first:
- * they are started first. */
-static const char *const names[] = {"memory",    "recommendations", "operators", "distributed",
-                                    "overview",  "kernels",         "modules",   "functions",
-                                    "lightning", "completeness"};
+/* What a report is made of, in the order in which people read the answers. The expensive ones are
+ * started first; large ones need much memory while they work. */
+static const struct {
+    const kino__analysis_def *def;
+    unsigned start;
+    bool is_large;
+} used[] = {{&kino__analysis_overview, 4, true},        {&kino__analysis_operators, 2, false},
+            {&kino__analysis_kernels, 5, false},        {&kino__analysis_memory, 0, true},
+            {&kino__analysis_modules, 6, false},        {&kino__analysis_lightning, 8, false},
+            {&kino__analysis_distributed, 3, false},    {&kino__analysis_functions, 7, false},
+            {&kino__analysis_recommendations, 1, true}, {&kino__analysis_completeness, 9, false}};
 /* Larger than any block: the table of their lives is left out without --full anyway. */
 #define NO_BLOCKS "1000000TB"
-enum { NAME_COUNT = sizeof names / sizeof *names, JOBS_MAX = NAME_COUNT + 1 };
+enum { USED_COUNT = sizeof used / sizeof *used, JOBS_MAX = USED_COUNT + 1 };
 
 /* -- small helpers -- */
 
@@ -50,45 +58,31 @@ kino_str kino__report_format(kino__report *report, const char *format, ...)
         report, (kino_str){text, (size_t)size < sizeof text ? (size_t)size : sizeof text - 1});
 }
 
-kino__evidence kino__report_evidence(kino__report *report, const int64_t *ids, size_t count)
+kino__id_list kino__report_evidence(kino__report *report, const int64_t *ids, size_t count)
 {
     if (count == 0)
-        return (kino__evidence){NULL, 0};
+        return (kino__id_list){NULL, 0};
     int64_t *copy = kino__arena_alloc(&report->arena, count * sizeof *copy);
     if (!copy) {
         kino__report_fail(report);
-        return (kino__evidence){NULL, 0};
+        return (kino__id_list){NULL, 0};
     }
     memcpy(copy, ids, count * sizeof *copy);
-    return (kino__evidence){copy, count};
+    return (kino__id_list){copy, count};
 }
 
-const kino__table *kino__report_table(const kino__report *report, const char *analysis,
-                                      const char *table)
+kino_result *kino__report_result_of(const kino__report *report, const kino__analysis_def *def)
 {
-    for (size_t i = 0; i < report->results.count; i++) {
-        const kino_result *result = report->results.items[i];
-        if (strcmp(result->name, analysis) != 0)
-            continue;
-        for (size_t k = 0; k < result->tables.count; k++)
-            if (strcmp(result->tables.items[k]->name, table) == 0)
-                return result->tables.items[k];
-    }
+    for (size_t i = 0; i < report->results.count; i++)
+        if (strcmp(report->results.items[i]->name, def->name) == 0)
+            return report->results.items[i];
     return NULL;
 }
 
-size_t kino__table_column(const kino__table *table, const char *name)
+const kino__table *kino__report_table(const kino__report *report, const kino__analysis_def *def,
+                                      size_t table)
 {
-    for (size_t i = 0; i < table->column_count; i++)
-        if (strcmp(table->columns[i].name, name) == 0)
-            return i;
-    return SIZE_MAX;
-}
-
-kino_cell kino__table_cell(const kino__table *table, size_t row, size_t column)
-{
-    return column < table->column_count ? table->cells.items[row * table->column_count + column]
-                                        : kino__cell_null();
+    return kino__analysis_table(kino__report_result_of(report, def), table);
 }
 
 kino_str kino__rank_label(kino__report *report, const kino__rank_fact *rank)
@@ -153,18 +147,14 @@ static kino_status add_job(work *w, const kino__analysis_def *def, kino_run *run
     kino__map_job *job = &w->jobs[w->map.job_count];
     kino_param params[3];
     size_t count = 0;
-    kino_param_info info;
-    for (size_t i = 0; !given->full && kino__analysis_param(def, i, &info); i++)
-        if (strcmp(def->name, "memory") == 0 && strcmp(info.name, "min_size") == 0)
-            params[count++] = (kino_param){info.name, NO_BLOCKS};
+    if (!given->full && def == &kino__analysis_memory)
+        params[count++] = (kino_param){"min_size", NO_BLOCKS};
     if (given->compat && def->compat)
         params[count++] = (kino_param){"compat", given->compat};
     if (given->steps && def->takes_steps)
         params[count++] = (kino_param){"steps", given->steps};
     job->analysis = &w->analyses[w->map.job_count++];
     KINO_TRY(kino__analysis_init(job->analysis, def, params, count, err));
-    job->is_large = strcmp(def->name, "memory") == 0 || strcmp(def->name, "recommendations") == 0 ||
-                    strcmp(def->name, "overview") == 0;
     if (def == &kino__report_facts_def)
         return KINO_OK;
     job->result = kino__result_new(def->name);
@@ -172,16 +162,19 @@ static kino_status add_job(work *w, const kino__analysis_def *def, kino_run *run
     return job->result ? KINO_OK : kino__fail_nomem(err);
 }
 
+/* The facts, then the others as they are to be started. */
 static kino_status add_jobs(work *w, kino_run *run, const kino_report_options *given,
                             kino_error *err)
 {
     KINO_TRY(add_job(w, &kino__report_facts_def, run, given, err));
-    for (size_t i = 0; i < NAME_COUNT; i++) {
-        const kino__analysis_def *def = kino__analyses_find(kino__str_from(names[i]));
-        if (strcmp(names[i], "completeness") == 0)
+    for (unsigned start = 0; start < USED_COUNT; start++) {
+        size_t i = 0;
+        while (used[i].start != start)
+            i++;
+        w->jobs[w->map.job_count].is_large = used[i].is_large;
+        if (used[i].def == &kino__analysis_completeness)
             w->map.unprepared = w->map.job_count;
-        if (def)
-            KINO_TRY(add_job(w, def, run, given, err));
+        KINO_TRY(add_job(w, used[i].def, run, given, err));
     }
     return KINO_OK;
 }
@@ -196,29 +189,32 @@ static void free_jobs(work *w)
 }
 
 /* Tables that grow with the trace are for those who ask for everything. */
-static void quiet_bulk(kino_result *result)
+static void drop_bulk(kino__report *report)
 {
-    static const char *const bulk[] = {"memory_events", "memory_curve", "utilization_series"};
-    size_t kept = 0;
-    for (size_t i = 0; i < result->tables.count; i++) {
-        kino__table *table = result->tables.items[i];
-        bool is_bulk = false;
-        for (size_t k = 0; k < sizeof bulk / sizeof *bulk; k++)
-            is_bulk |= strcmp(table->name, bulk[k]) == 0;
-        if (!is_bulk)
-            result->tables.items[kept++] = table;
-        else
-            kino__vec_deinit(&table->cells);
+    static const struct {
+        const kino__analysis_def *def;
+        size_t table;
+    } bulk[] = {{&kino__analysis_overview, KINO__OVERVIEW_UTILIZATION},
+                {&kino__analysis_memory, KINO__MEMORY_CURVE},
+                {&kino__analysis_memory, KINO__MEMORY_EVENTS}}; /* the last ones first */
+    for (size_t i = 0; i < sizeof bulk / sizeof *bulk; i++) {
+        kino_result *result = kino__report_result_of(report, bulk[i].def);
+        size_t at = bulk[i].table;
+        if (!result)
+            continue;
+        kino__table_clear(result->tables.items[at]);
+        memmove(&result->tables.items[at], &result->tables.items[at + 1],
+                (--result->tables.count - at) * sizeof *result->tables.items);
+        if (i == 0 || bulk[i].def != bulk[i - 1].def)
+            kino__result_note(result,
+                              "tables that grow with the trace are left out without --full");
     }
-    if (kept < result->tables.count)
-        kino__result_note(result, "tables that grow with the trace are left out without --full");
-    result->tables.count = kept;
 }
 
 /* Few recordings have samples of the CPU: the others need not say so. */
-static bool is_left_out(const kino_result *result)
+static bool is_left_out(const kino_result *result, const kino__analysis_def *def)
 {
-    if (strcmp(result->name, "functions") != 0)
+    if (def != &kino__analysis_functions)
         return false;
     for (size_t i = 0; i < result->tables.count; i++)
         if (kino__table_row_count(result->tables.items[i]))
@@ -226,24 +222,18 @@ static bool is_left_out(const kino_result *result)
     return true;
 }
 
-/* In the order that people read them. */
 static kino_status take_results(kino__report *report, work *w, kino_error *err)
 {
-    static const char *const order[] = {
-        "overview",  "operators",   "kernels",   "memory",          "modules",
-        "lightning", "distributed", "functions", "recommendations", "completeness"};
-    for (size_t n = 0; n < sizeof order / sizeof *order; n++) {
-        for (size_t i = 0; i < w->map.job_count; i++) {
-            kino__map_job *j = &w->jobs[i];
-            if (!j->result || strcmp(j->result->name, order[n]) != 0 || is_left_out(j->result))
-                continue;
-            kino_result **slot = kino__vec_add(&report->results);
-            if (!slot)
-                return kino__fail_nomem(err);
-            kino_result *result = j->result;
-            j->result = NULL;
-            KINO_TRY(kino__result_finish(result, slot, err));
-        }
+    for (size_t i = 0; i < USED_COUNT; i++) {
+        kino_result **from = &w->jobs[1 + used[i].start].result;
+        if (is_left_out(*from, used[i].def))
+            continue;
+        kino_result **slot = kino__vec_add(&report->results);
+        if (!slot)
+            return kino__fail_nomem(err);
+        kino_result *result = *from;
+        *from = NULL;
+        KINO_TRY(kino__result_finish(result, slot, err));
     }
     return KINO_OK;
 }
@@ -257,8 +247,8 @@ static kino_status compose(kino__report *report, kino_run *run, work *w, kino_er
     kino__report_steps(report, facts, &numbers);
     kino__report_sections(report, run, facts, &numbers);
     kino__report_say(report, &numbers);
-    for (size_t i = 0; !report->is_full && i < report->results.count; i++)
-        quiet_bulk(report->results.items[i]);
+    if (!report->is_full)
+        drop_bulk(report);
     for (size_t i = 0; i < run->notes.count; i++) {
         kino_str *slot = kino__vec_add(&report->notes);
         if (!slot)

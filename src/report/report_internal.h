@@ -94,21 +94,21 @@ typedef struct kino__report_numbers {
     bool has_work;     /* of a device was recorded */
     int64_t step_time; /* average; KINO_NO_INT: no steps at all */
     int64_t part[KINO__REPORT_ROLES];
-    kino__evidence steps, role[KINO__REPORT_ROLES];
+    kino__id_list steps, role[KINO__REPORT_ROLES];
 
     kino_str slowest_step; /* name; empty: none stands out */
     int64_t slowest_time, median_time;
-    kino__evidence slowest;
+    kino__id_list slowest;
 
     kino_str slow_title, slow_seen; /* ranks that keep the others waiting; empty: none does */
-    kino_str slow_evidence;         /* JSON list */
+    kino__id_list slow_evidence;
 
     kino_str kernel; /* the one with most time; empty: none */
     double kernel_percent;
-    kino__evidence kernel_evidence;
+    kino__id_list kernel_evidence;
     kino_str op; /* the same for operators by host time, where there is no device */
     double op_percent;
-    kino__evidence op_evidence;
+    kino__id_list op_evidence;
 
     kino_str function; /* with most own time in the samples; empty: none */
     double function_percent;
@@ -119,13 +119,13 @@ typedef struct kino__report_numbers {
 
     kino_str memory_device;            /* empty: no records */
     int64_t memory_peak, memory_total; /* total may be KINO_NO_INT */
-    kino__evidence memory_evidence;
+    kino__id_list memory_evidence;
 
     kino_str advice;       /* title of the first finding; empty: none */
     kino_str advice_whose; /* "rank 2's step"; empty: there is one rank */
     bool advice_is_slow;   /* it is about the ranks above */
     double advice_gain;
-    kino_str advice_evidence;          /* JSON list */
+    kino__id_list advice_evidence;
     int64_t losses, damages, warnings; /* about the trace; losses KINO_NO_INT: not checked */
 } kino__report_numbers;
 
@@ -152,20 +152,18 @@ bool kino__report_ranges(kino__report *report, const kino_run *run,
 kino__report_section *kino__report_add_section(kino__report *report, const char *name,
                                                const char *title, const kino__table *table);
 /* The first note of an analysis that says what is not available, else `otherwise`. */
-kino_str kino__report_why_not(kino__report *report, const char *analysis, const char *otherwise);
+kino_str kino__report_why_not(kino__report *report, const kino__analysis_def *def,
+                              const char *otherwise);
 
 /* -- small helpers; failure sticks in report->own->failed -- */
 
-/* A table of one of the results, or NULL. */
-const kino__table *kino__report_table(const kino__report *report, const char *analysis,
-                                      const char *table);
-/* The column of this name, or SIZE_MAX. */
-size_t kino__table_column(const kino__table *table, const char *name);
-/* A cell; null where there is no such column. */
-kino_cell kino__table_cell(const kino__table *table, size_t row, size_t column);
+/* The answer of an analysis, and one of its tables (analysis/columns.h); NULL: left out. */
+kino_result *kino__report_result_of(const kino__report *report, const kino__analysis_def *def);
+const kino__table *kino__report_table(const kino__report *report, const kino__analysis_def *def,
+                                      size_t table);
 kino_str kino__report_copy(kino__report *report, kino_str text);
 kino_str kino__report_format(kino__report *report, const char *format, ...) KINO_PRINTF(2, 3);
-kino__evidence kino__report_evidence(kino__report *report, const int64_t *ids, size_t count);
+kino__id_list kino__report_evidence(kino__report *report, const int64_t *ids, size_t count);
 void kino__report_fail(kino__report *report);
 /* "rank 3", or the worker, or "trace 2". */
 kino_str kino__rank_label(kino__report *report, const kino__rank_fact *rank);

@@ -14,7 +14,7 @@
 /* Parts below this share of the step are left to the legend, in percent. */
 static const double least_share = 3;
 
-static void add_sentence(kino__report *report, const kino__buffer *text, kino__evidence evidence)
+static void add_sentence(kino__report *report, const kino__buffer *text, kino__id_list evidence)
 {
     kino__report_text *slot = kino__vec_add(&report->summary);
     if (!slot || text->failed) {
@@ -25,8 +25,8 @@ static void add_sentence(kino__report *report, const kino__buffer *text, kino__e
 }
 
 /* Events of several parts, at most two each. */
-static kino__evidence join(kino__report *report, const kino__report_numbers *n, const int *roles,
-                           size_t count)
+static kino__id_list join(kino__report *report, const kino__report_numbers *n, const int *roles,
+                          size_t count)
 {
     int64_t ids[KINO__REPORT_ROLES * 2 + 8];
     size_t used = 0;
@@ -36,22 +36,6 @@ static kino__evidence join(kino__report *report, const kino__report_numbers *n, 
         for (size_t k = 0; k < n->role[roles[i]].count && k < 2; k++)
             ids[used++] = n->role[roles[i]].ids[k];
     return kino__report_evidence(report, ids, used);
-}
-
-/* "[1, 2]" as ids. */
-static kino__evidence parse_ids(kino__report *report, kino_str list)
-{
-    int64_t ids[8];
-    size_t count = 0;
-    for (size_t i = 0; i < list.size && count < 8;) {
-        size_t end = i;
-        while (end < list.size && list.data[end] >= '0' && list.data[end] <= '9')
-            end++;
-        if (end > i && kino__str_to_int((kino_str){list.data + i, end - i}, &ids[count]))
-            count++;
-        i = end > i ? end : i + 1;
-    }
-    return kino__report_evidence(report, ids, count);
 }
 
 /* -- the step -- */
@@ -163,7 +147,7 @@ static void say_ranks(kino__report *report, const kino__report_numbers *n, kino_
     kino__buffer_add(text, KINO__STR(": "));
     kino__format_text(text, n->slow_seen);
     kino__buffer_add(text, KINO__STR("."));
-    add_sentence(report, text, parse_ids(report, n->slow_evidence));
+    add_sentence(report, text, n->slow_evidence);
 }
 
 enum { NAME_WIDTH = 48 };
@@ -197,7 +181,7 @@ static void say_function(kino__report *report, const kino__report_numbers *n, ki
                         n->function_percent);
     text->failed |= clean.failed;
     kino__buffer_deinit(&clean);
-    add_sentence(report, text, (kino__evidence){NULL, 0});
+    add_sentence(report, text, (kino__id_list){NULL, 0});
 }
 
 static void say_memory(kino__report *report, const kino__report_numbers *n, kino__buffer *text)
@@ -236,7 +220,7 @@ static void say_advice(kino__report *report, const kino__report_numbers *n, kino
         kino__buffer_add(text, KINO__STR(")"));
     }
     kino__buffer_add(text, KINO__STR("."));
-    add_sentence(report, text, parse_ids(report, n->advice_evidence));
+    add_sentence(report, text, n->advice_evidence);
 }
 
 static void say_trust(kino__report *report, const kino__report_numbers *n, kino__buffer *text)
@@ -258,7 +242,7 @@ static void say_trust(kino__report *report, const kino__report_numbers *n, kino_
         separator = ", ";
     }
     kino__buffer_add(text, KINO__STR("): for details, run kino check."));
-    add_sentence(report, text, (kino__evidence){NULL, 0});
+    add_sentence(report, text, (kino__id_list){NULL, 0});
 }
 
 /* "Ranges cover 93.1 % of the 232 ms from the first to the last." */
@@ -296,7 +280,7 @@ static void say_nothing(kino__report *report, const kino__report_numbers *n, kin
     else
         kino__buffer_add(text, KINO__STR("There is no step time: the trace contains neither steps "
                                          "nor operators that take time."));
-    add_sentence(report, text, (kino__evidence){NULL, 0});
+    add_sentence(report, text, (kino__id_list){NULL, 0});
 }
 
 void kino__report_say(kino__report *report, const kino__report_numbers *numbers)

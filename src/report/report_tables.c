@@ -1,13 +1,14 @@
-/* report_tables.c - the sections of a report: tables for people from the tables of the analyses,
- * read by the names of their columns.
+/* report_tables.c - the sections of a report: tables for people from the tables of the analyses.
  *
  * An analysis gives rows for each rank; people want the run, so rows of the same name are added up.
  * What an analysis does not give becomes a section that says why. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/compare.h"
+#include "analysis/columns.h"
 #include "report/report_internal.h"
+#include "rule/rule.h"
 
 kino__report_section *kino__report_add_section(kino__report *report, const char *name,
                                                const char *title, const kino__table *table)
@@ -22,60 +23,56 @@ kino__report_section *kino__report_add_section(kino__report *report, const char 
     return slot;
 }
 
-kino_str kino__report_why_not(kino__report *report, const char *analysis, const char *otherwise)
+kino_str kino__report_why_not(kino__report *report, const kino__analysis_def *def,
+                              const char *otherwise)
 {
-    for (size_t i = 0; i < report->results.count; i++) {
-        const kino_result *result = report->results.items[i];
-        for (size_t k = 0; strcmp(result->name, analysis) == 0 && k < result->notes.count; k++)
-            if (strstr(result->notes.items[k], "not available"))
-                return kino__report_copy(report, kino__str_from(result->notes.items[k]));
-    }
+    const kino_result *result = kino__report_result_of(report, def);
+    for (size_t k = 0; result && k < result->notes.count; k++)
+        if (strstr(result->notes.items[k], "not available"))
+            return kino__report_copy(report, kino__str_from(result->notes.items[k]));
     return kino__report_copy(report, kino__str_from(otherwise));
 }
 
 /* -- devices, memory, modules: tables as the analyses have them -- */
 
+/* Tables that have ranks have them first. */
+enum { RANK = 0, ANY = 255 };
+static_assert(KINO__GPUS_RANK == 0 && KINO__PEAKS_RANK == 0 && KINO__STATISTICS_RANK == 0 &&
+                  KINO__MODULES_RANK == 0 && KINO__COMMUNICATION_OPS_RANK == 0 &&
+                  KINO__CHECKED_RANK == 0,
+              "the rank is the first column");
+
 typedef struct shown_column {
-    const char *name;  /* in the analysis' table; NULL ends the list */
-    const char *title; /* for people */
+    size_t column;     /* in the analysis' table */
+    const char *title; /* for people; NULL ends the list */
 } shown_column;
 
 /* Which rows: those of one rank, or with a value in a column. */
 typedef struct row_filter {
-    int64_t rank;      /* KINO_NO_INT: of all */
-    const char *needs; /* NULL: nothing */
+    int64_t rank; /* KINO_NO_INT: of all */
+    size_t needs; /* ANY: nothing */
 } row_filter;
 
 static bool is_wanted(const kino__table *source, size_t row, const row_filter *filter)
 {
-    if (filter->needs &&
-        kino__table_cell(source, row, kino__table_column(source, filter->needs)).kind ==
-            KINO_CELL_NULL)
+    if (filter->needs != ANY && kino__table_cell(source, row, filter->needs).kind == KINO_CELL_NULL)
         return false;
-    if (filter->rank == KINO_NO_INT)
-        return true;
-    kino_cell rank = kino__table_cell(source, row, kino__table_column(source, "rank"));
-    return rank.kind == KINO_CELL_INT && rank.value.integer == filter->rank;
+    return filter->rank == KINO_NO_INT || kino__table_int(source, row, RANK) == filter->rank;
 }
 
-/* A table of an analysis with some of its columns and rows; columns that are not there are left
- * out. */
+/* A table of an analysis with some of its columns and rows. */
 static kino__table *copy_table(kino__report *report, const kino__table *source, const char *name,
                                const shown_column *shown, row_filter filter)
 {
     enum { MOST = 16 };
     kino_column columns[MOST] = {{0}};
     size_t from[MOST], count = 0, rows = kino__table_row_count(source);
-    for (; shown->name && count < MOST; shown++) {
-        size_t column = kino__table_column(source, shown->name);
-        bool is_hidden_rank =
-            strcmp(shown->name, "rank") == 0 &&
-            (filter.rank != KINO_NO_INT || (column < 64 && (source->hidden >> column & 1)));
-        if (column == SIZE_MAX || is_hidden_rank)
+    for (; shown->title && count < MOST; shown++) {
+        if (shown->column == RANK && (filter.rank != KINO_NO_INT || (source->hidden & 1)))
             continue;
-        columns[count] = source->columns[column];
+        columns[count] = source->columns[shown->column];
         columns[count].name = shown->title;
-        from[count++] = column;
+        from[count++] = shown->column;
     }
     kino__table *out = kino__result_add_table(report->own, name, columns, count);
     for (size_t row = 0; row < rows; row++)
@@ -86,20 +83,21 @@ static kino__table *copy_table(kino__report *report, const kino__table *source, 
     return out;
 }
 
-static const row_filter all_rows = {KINO_NO_INT, NULL};
+static const row_filter all_rows = {KINO_NO_INT, ANY};
 
 /* With several ranks the first screen has them in the table of ranks. */
 static void add_devices(kino__report *report, const kino__report_facts *facts)
 {
-    static const shown_column columns[] = {{"rank", "rank"},
-                                           {"device", "device"},
-                                           {"name", "name"},
-                                           {"gpu_utilization", "busy"},
-                                           {"est_sm_efficiency", "SM efficiency"},
-                                           {"est_achieved_occupancy", "occupancy"},
-                                           {"kernel_time_using_tensor_cores", "tensor cores"},
+    static const shown_column columns[] = {{KINO__GPUS_RANK, "rank"},
+                                           {KINO__GPUS_DEVICE, "device"},
+                                           {KINO__GPUS_NAME, "name"},
+                                           {KINO__GPUS_UTILIZATION, "busy"},
+                                           {KINO__GPUS_SM_EFFICIENCY, "SM efficiency"},
+                                           {KINO__GPUS_OCCUPANCY, "occupancy"},
+                                           {KINO__GPUS_TENSOR_CORES, "tensor cores"},
                                            {0}};
-    const kino__table *source = kino__report_table(report, "overview", "gpu_summary");
+    const kino__table *source =
+        kino__report_table(report, &kino__analysis_overview, KINO__OVERVIEW_GPUS);
     if (!source || kino__table_row_count(source) == 0)
         return;
     kino__table *out = copy_table(report, source, "devices", columns, all_rows);
@@ -111,28 +109,21 @@ static void add_devices(kino__report *report, const kino__report_facts *facts)
 /* The device with the highest peak; a GPU before the CPU. */
 static int64_t find_peak(kino__report *report, const kino__table *peaks, kino__report_numbers *n)
 {
-    size_t peak = kino__table_column(peaks, "peak_allocated");
-    size_t device = kino__table_column(peaks, "device_name");
     int64_t best_rank = KINO_NO_INT;
     for (size_t i = 0; i < kino__table_row_count(peaks); i++) {
-        kino_cell value = kino__table_cell(peaks, i, peak);
-        kino_cell name = kino__table_cell(peaks, i, device);
-        if (value.kind != KINO_CELL_INT || name.kind != KINO_CELL_TEXT)
+        int64_t peak = kino__table_int(peaks, i, KINO__PEAKS_ALLOCATED);
+        kino_str name = kino__table_text(peaks, i, KINO__PEAKS_DEVICE);
+        if (peak == KINO_NO_INT || !name.size)
             continue;
-        bool is_cpu = kino__str_is(name.value.text, "CPU");
-        bool had_cpu = kino__str_is(n->memory_device, "CPU");
-        if (n->memory_device.size &&
-            (is_cpu == had_cpu ? value.value.integer <= n->memory_peak : is_cpu))
+        bool is_cpu = kino__str_is(name, "CPU"), had_cpu = kino__str_is(n->memory_device, "CPU");
+        if (n->memory_device.size && (is_cpu == had_cpu ? peak <= n->memory_peak : is_cpu))
             continue;
-        kino_cell of = kino__table_cell(peaks, i, kino__table_column(peaks, "total_memory"));
-        kino_cell id = kino__table_cell(peaks, i, kino__table_column(peaks, "event_id"));
-        kino_cell rank = kino__table_cell(peaks, i, kino__table_column(peaks, "rank"));
-        n->memory_device = kino__report_copy(report, name.value.text);
-        n->memory_peak = value.value.integer;
-        n->memory_total = of.kind == KINO_CELL_INT ? of.value.integer : KINO_NO_INT;
-        n->memory_evidence =
-            kino__report_evidence(report, &id.value.integer, id.kind == KINO_CELL_INT);
-        best_rank = rank.kind == KINO_CELL_INT ? rank.value.integer : KINO_NO_INT;
+        int64_t id = kino__table_int(peaks, i, KINO__PEAKS_EVENT);
+        n->memory_device = kino__report_copy(report, name);
+        n->memory_peak = peak;
+        n->memory_total = kino__table_int(peaks, i, KINO__PEAKS_TOTAL);
+        n->memory_evidence = kino__report_evidence(report, &id, id != KINO_NO_INT);
+        best_rank = kino__table_int(peaks, i, RANK);
     }
     return best_rank;
 }
@@ -140,28 +131,38 @@ static int64_t find_peak(kino__report *report, const kino__table *peaks, kino__r
 static void add_memory(kino__report *report, const kino__report_facts *facts,
                        kino__report_numbers *n)
 {
-    static const shown_column columns[] = {
-        {"rank", "rank"},           {"device_name", "device"}, {"peak_allocated", "peak"},
-        {"total_memory", "of"},     {"peak_percent", "share"}, {"peak_reserved", "reserved"},
-        {"operator", "reached by"}, {"peak_time", "at"},       {0}};
-    static const shown_column op_columns[] = {{"device_name", "device"},
-                                              {"operator_name", "operator"},
-                                              {"self_allocation_size", "allocated itself"},
-                                              {"self_allocation_count", "allocations"},
-                                              {"self_size_increase", "kept"},
-                                              {"allocation_size", "allocated below"},
-                                              {"calls", "calls"},
+    static const shown_column columns[] = {{KINO__PEAKS_RANK, "rank"},
+                                           {KINO__PEAKS_DEVICE, "device"},
+                                           {KINO__PEAKS_ALLOCATED, "peak"},
+                                           {KINO__PEAKS_TOTAL, "of"},
+                                           {KINO__PEAKS_PERCENT, "share"},
+                                           {KINO__PEAKS_RESERVED, "reserved"},
+                                           {KINO__PEAKS_OPERATOR, "reached by"},
+                                           {KINO__PEAKS_TIME, "at"},
+                                           {0}};
+    static const shown_column op_columns[] = {{KINO__STATISTICS_DEVICE, "device"},
+                                              {KINO__STATISTICS_OPERATOR, "operator"},
+                                              {KINO__STATISTICS_SELF_SIZE, "allocated itself"},
+                                              {KINO__STATISTICS_SELF_COUNT, "allocations"},
+                                              {KINO__STATISTICS_SELF_INCREASE, "kept"},
+                                              {KINO__STATISTICS_SIZE, "allocated below"},
+                                              {KINO__STATISTICS_CALLS, "calls"},
                                               {0}};
-    const kino__table *peaks = kino__report_table(report, "memory", "memory_peaks");
-    const kino__table *stats = kino__report_table(report, "memory", "memory_statistics");
+    const kino__table *peaks =
+        kino__report_table(report, &kino__analysis_memory, KINO__MEMORY_PEAKS);
+    const kino__table *stats =
+        kino__report_table(report, &kino__analysis_memory, KINO__MEMORY_STATISTICS);
     bool has_records = false, is_one = facts->ranks.count == 1;
     for (size_t i = 0; i < facts->ranks.count; i++)
         has_records |= facts->ranks.items[i].has_memory;
     if (!peaks)
         return;
     int64_t rank = find_peak(report, peaks, n);
-    kino__table *out =
-        copy_table(report, peaks, "memory", columns, (row_filter){KINO_NO_INT, "peak_allocated"});
+    report->memory = (kino__report_curve){
+        kino__report_table(report, &kino__analysis_memory, KINO__MEMORY_CURVE), KINO__CURVE_RANK,
+        KINO__CURVE_DEVICE, KINO__CURVE_TIME, KINO__CURVE_ALLOCATED};
+    kino__table *out = copy_table(report, peaks, "memory", columns,
+                                  (row_filter){KINO_NO_INT, KINO__PEAKS_ALLOCATED});
     kino__report_section *s = kino__report_add_section(report, "memory", "Memory", out);
     s->is_brief = is_one || !out || kino__table_row_count(out) == 0;
     s->brief_limit = 4;
@@ -176,39 +177,39 @@ static void add_memory(kino__report *report, const kino__report_facts *facts,
             report, "memory-operators",
             is_one ? "Memory by operator" : "Memory by operator, on the rank with the highest peak",
             copy_table(report, stats, "memory_operators", op_columns,
-                       (row_filter){is_one ? KINO_NO_INT : rank, NULL}));
+                       (row_filter){is_one ? KINO_NO_INT : rank, ANY}));
 }
 
 /* Ranks have the same modules: the first one stands for them. */
 static void add_modules(kino__report *report, const kino__report_facts *facts)
 {
-    static const shown_column columns[] = {{"name", "module"},
-                                           {"occurrences", "calls"},
-                                           {"operators", "operators"},
-                                           {"device_duration", "device total"},
-                                           {"self_device_duration", "device self"},
-                                           {"host_duration", "host total"},
-                                           {"self_host_duration", "host self"},
-                                           {"depth", "depth"},
+    enum { DEPTH = 7 }; /* the last one of these */
+    static const shown_column columns[] = {{KINO__MODULES_NAME, "module"},
+                                           {KINO__MODULES_CALLS, "calls"},
+                                           {KINO__MODULES_OPERATORS, "operators"},
+                                           {KINO__MODULES_DEVICE, "device total"},
+                                           {KINO__MODULES_SELF_DEVICE, "device self"},
+                                           {KINO__MODULES_HOST, "host total"},
+                                           {KINO__MODULES_SELF_HOST, "host self"},
+                                           {KINO__MODULES_DEPTH, "depth"},
                                            {0}};
-    const kino__table *source = kino__report_table(report, "modules", "modules");
+    const kino__table *source = kino__report_table(report, &kino__analysis_modules, 0);
     if (!source || kino__table_row_count(source) == 0)
         return;
     bool is_one = facts->ranks.count == 1;
-    row_filter filter = {is_one ? KINO_NO_INT : facts->ranks.items[0].rank, NULL};
+    row_filter filter = {is_one ? KINO_NO_INT : facts->ranks.items[0].rank, ANY};
     kino__table *out = copy_table(report, source, "modules", columns, filter);
-    size_t depth = out ? kino__table_column(out, "depth") : SIZE_MAX;
-    for (size_t i = 0; depth != SIZE_MAX && i < kino__table_row_count(out); i++) {
-        kino_cell level = kino__table_cell(out, i, depth);
+    for (size_t i = 0; out && i < kino__table_row_count(out); i++) {
+        int64_t level = kino__table_int(out, i, DEPTH);
         kino_cell *cell = &out->cells.items[i * out->column_count];
-        if (level.kind != KINO_CELL_INT || level.value.integer <= 0 || cell->kind != KINO_CELL_TEXT)
+        if (level <= 0 || cell->kind != KINO_CELL_TEXT)
             continue;
-        int blanks = level.value.integer > 20 ? 40 : (int)level.value.integer * 2;
+        int blanks = level > 20 ? 40 : (int)level * 2;
         cell->value.text =
             kino__report_format(report, "%*s%.*s", blanks, "", KINO__STR_ARG(cell->value.text));
     }
-    if (depth < 64)
-        out->hidden |= 1ull << depth;
+    if (out)
+        out->hidden |= 1u << DEPTH;
     kino__report_section *s = kino__report_add_section(report, "modules", "Modules", out);
     if (!is_one)
         s->note = kino__report_format(
@@ -219,19 +220,26 @@ static void add_modules(kino__report *report, const kino__report_facts *facts)
 
 static bool add_functions(kino__report *report, kino__report_numbers *n)
 {
-    static const shown_column columns[] = {{"function", "function"},
-                                           {"module", "in"},
-                                           {"self", "itself"},
-                                           {"self_percent", "share"},
-                                           {"total", "with what it calls"},
-                                           {"file", "file"},
+    static const shown_column columns[] = {{KINO__FUNCTIONS_FUNCTION, "function"},
+                                           {KINO__FUNCTIONS_MODULE, "in"},
+                                           {KINO__FUNCTIONS_SELF, "itself"},
+                                           {KINO__FUNCTIONS_SELF_PERCENT, "share"},
+                                           {KINO__FUNCTIONS_TOTAL, "with what it calls"},
+                                           {KINO__FUNCTIONS_FILE, "file"},
                                            {0}};
-    static const shown_column wait_columns[] = {
-        {"function", "function"}, {"call", "system call"}, {"state", "state"},
-        {"time", "time"},         {"count", "times"},      {"longest", "longest"},
-        {"file", "file"},         {"line", "line"},        {0}};
-    const kino__table *functions = kino__report_table(report, "functions", "functions");
-    const kino__table *waits = kino__report_table(report, "functions", "waits");
+    static const shown_column wait_columns[] = {{KINO__WAITS_FUNCTION, "function"},
+                                                {KINO__WAITS_CALL, "system call"},
+                                                {KINO__WAITS_STATE, "state"},
+                                                {KINO__WAITS_TIME, "time"},
+                                                {KINO__WAITS_COUNT, "times"},
+                                                {KINO__WAITS_LONGEST, "longest"},
+                                                {KINO__WAITS_FILE, "file"},
+                                                {KINO__WAITS_LINE, "line"},
+                                                {0}};
+    const kino__table *functions =
+        kino__report_table(report, &kino__analysis_functions, KINO__FUNCTIONS_OF_FUNCTIONS);
+    const kino__table *waits =
+        kino__report_table(report, &kino__analysis_functions, KINO__FUNCTIONS_OF_WAITS);
     if (!functions || kino__table_row_count(functions) + kino__table_row_count(waits) == 0)
         return false;
     kino__report_section *s =
@@ -242,20 +250,17 @@ static bool add_functions(kino__report *report, kino__report_numbers *n)
     s->brief_hidden = 1u << 5;
     if (!s->table)
         s->note = KINO__STR("no samples were taken while the program ran");
-    else if (kino__table_cell(functions, 0, kino__table_column(functions, "total")).kind ==
-             KINO_CELL_NULL)
-        s->note = kino__report_why_not(report, "functions", "");
+    else if (kino__table_cell(functions, 0, KINO__FUNCTIONS_TOTAL).kind == KINO_CELL_NULL)
+        s->note = kino__report_why_not(report, &kino__analysis_functions, "");
     s = kino__report_add_section(report, "waits", "Where threads were not running",
                                  copy_table(report, waits, "waits", wait_columns, all_rows));
     s->is_brief = s->table != NULL;
     s->brief_limit = 5;
     s->brief_hidden = 3u << 6;
-    kino_cell name = kino__table_cell(functions, 0, kino__table_column(functions, "function"));
-    if (kino__table_row_count(functions) && name.kind == KINO_CELL_TEXT) {
-        n->function = kino__report_copy(report, name.value.text);
-        n->function_percent =
-            kino__table_cell(functions, 0, kino__table_column(functions, "self_percent"))
-                .value.real;
+    kino_str name = kino__table_text(functions, 0, KINO__FUNCTIONS_FUNCTION);
+    if (kino__table_row_count(functions)) {
+        n->function = kino__report_copy(report, name);
+        n->function_percent = kino__table_real(functions, 0, KINO__FUNCTIONS_SELF_PERCENT);
     }
     return true;
 }
@@ -263,18 +268,14 @@ static bool add_functions(kino__report *report, kino__report_numbers *n)
 /* -- ranks and communication -- */
 
 /* Averages of a worker are the rows of the step "all". */
-static int64_t average_of(const kino__table *table, int64_t rank, const char *column)
+static int64_t average_of(const kino__table *table, int64_t rank, size_t column)
 {
-    size_t at = table ? kino__table_column(table, column) : SIZE_MAX;
-    if (at == SIZE_MAX)
-        return KINO_NO_INT;
-    size_t ranks = kino__table_column(table, "rank"), steps = kino__table_column(table, "step");
-    for (size_t i = 0; i < kino__table_row_count(table); i++) {
-        kino_cell r = kino__table_cell(table, i, ranks), s = kino__table_cell(table, i, steps);
-        kino_cell value = kino__table_cell(table, i, at);
-        if (r.kind == KINO_CELL_INT && r.value.integer == rank && s.kind == KINO_CELL_TEXT &&
-            kino__str_is(s.value.text, "all") && value.kind == KINO_CELL_INT)
-            return value.value.integer;
+    bool is_known = table && rank != KINO_NO_INT;
+    for (size_t i = 0; is_known && i < kino__table_row_count(table); i++) {
+        int64_t value = kino__table_int(table, i, column);
+        if (value != KINO_NO_INT && kino__table_int(table, i, KINO__TRANSFERS_RANK) == rank &&
+            kino__str_is(kino__table_text(table, i, KINO__TRANSFERS_STEP), "all"))
+            return value;
     }
     return KINO_NO_INT;
 }
@@ -301,14 +302,11 @@ static rank_sums sum_rank(const kino__report_facts *facts, const kino__rank_fact
 static double busy_of(const kino__table *devices, int64_t rank)
 {
     double busy = NAN;
-    size_t ranks = devices ? kino__table_column(devices, "rank") : 0;
-    size_t column = devices ? kino__table_column(devices, "gpu_utilization") : 0;
     for (size_t i = 0; devices && i < kino__table_row_count(devices); i++) {
-        kino_cell r = kino__table_cell(devices, i, ranks);
-        kino_cell value = kino__table_cell(devices, i, column);
-        if (r.kind == KINO_CELL_INT && r.value.integer == rank && value.kind == KINO_CELL_FLOAT &&
-            !(value.value.real <= busy))
-            busy = value.value.real;
+        double value = kino__table_real(devices, i, KINO__GPUS_UTILIZATION);
+        if (rank != KINO_NO_INT && kino__table_int(devices, i, KINO__GPUS_RANK) == rank &&
+            !isnan(value) && !(value <= busy))
+            busy = value;
     }
     return busy;
 }
@@ -316,7 +314,8 @@ static double busy_of(const kino__table *devices, int64_t rank)
 static void add_rank_row(kino__report *report, kino__table *out, const kino__rank_fact *rank,
                          const rank_sums *s)
 {
-    const kino__table *waits = kino__report_table(report, "distributed", "communication_overview");
+    const kino__table *waits =
+        kino__report_table(report, &kino__analysis_distributed, KINO__DISTRIBUTED_TRANSFERS);
     bool has_any = s->communication > 0;
     if (rank->rank != KINO_NO_INT)
         kino__table_add_format(out, "%lld", (long long)rank->rank);
@@ -327,10 +326,11 @@ static void add_rank_row(kino__report *report, kino__table *out, const kino__ran
     kino__table_add_int(out, has_any ? s->communication / s->count : KINO_NO_INT);
     kino__table_add_real(out, has_any ? kino__share_percent(s->overlap, s->communication) : NAN);
     kino__table_add_int(out, has_any ? (s->communication - s->overlap) / s->count : KINO_NO_INT);
-    kino__table_add_int(out, average_of(waits, rank->rank, "synchronizing_time"));
-    kino__table_add_int(out, average_of(waits, rank->rank, "data_transfer_time"));
+    kino__table_add_int(out, average_of(waits, rank->rank, KINO__TRANSFERS_WAITING));
+    kino__table_add_int(out, average_of(waits, rank->rank, KINO__TRANSFERS_TRANSFER));
     kino__table_add_real(
-        out, busy_of(kino__report_table(report, "overview", "gpu_summary"), rank->rank));
+        out, busy_of(kino__report_table(report, &kino__analysis_overview, KINO__OVERVIEW_GPUS),
+                     rank->rank));
 }
 
 static void add_ranks(kino__report *report, const kino__report_facts *facts,
@@ -371,14 +371,15 @@ static void add_ranks(kino__report *report, const kino__report_facts *facts,
 
 static void add_collectives(kino__report *report)
 {
-    static const shown_column columns[] = {{"rank", "rank"},
-                                           {"name", "collective"},
-                                           {"calls", "calls"},
-                                           {"total_size", "bytes"},
-                                           {"total_latency", "time"},
-                                           {"data_transfer_time", "transfer"},
+    static const shown_column columns[] = {{KINO__COMMUNICATION_OPS_RANK, "rank"},
+                                           {KINO__COMMUNICATION_OPS_NAME, "collective"},
+                                           {KINO__COMMUNICATION_OPS_CALLS, "calls"},
+                                           {KINO__COMMUNICATION_OPS_SIZE, "bytes"},
+                                           {KINO__COMMUNICATION_OPS_LATENCY, "time"},
+                                           {KINO__COMMUNICATION_OPS_TRANSFER, "transfer"},
                                            {0}};
-    const kino__table *source = kino__report_table(report, "distributed", "communication_ops");
+    const kino__table *source =
+        kino__report_table(report, &kino__analysis_distributed, KINO__DISTRIBUTED_OPS);
     if (source && kino__table_row_count(source))
         (void)kino__report_add_section(
             report, "collectives", "Collectives",
@@ -419,45 +420,46 @@ static void add_steps(kino__report *report, const kino__report_facts *facts)
 
 /* -- recommendations and checks -- */
 
-static kino_str text_of(kino__report *report, const kino__table *table, size_t row,
-                        const char *column)
+static kino_str text_of(kino__report *report, const kino__table *table, size_t row, size_t column)
 {
-    kino_cell cell = kino__table_cell(table, row, kino__table_column(table, column));
-    return cell.kind == KINO_CELL_TEXT ? kino__report_copy(report, cell.value.text)
-                                       : (kino_str){"", 0};
+    return kino__report_copy(report, kino__table_text(table, row, column));
+}
+
+static kino__id_list ids_of(kino__report *report, const kino__table *table, size_t row,
+                            size_t column)
+{
+    kino__id_list list = kino__table_ids(table, row, column);
+    return kino__report_evidence(report, list.ids, list.count);
 }
 
 static void add_findings(kino__report *report, kino__report_numbers *n)
 {
-    const kino__table *table = kino__report_table(report, "recommendations", "recommendations");
+    const kino__table *table = kino__report_table(report, &kino__analysis_recommendations, 0);
     for (size_t i = 0; table && i < kino__table_row_count(table); i++) {
         kino__report_finding *f = kino__vec_add(&report->findings);
-        kino_cell gain = kino__table_cell(table, i, kino__table_column(table, "gain_percent"));
         if (!f) {
             kino__report_fail(report);
             return;
         }
-        *f = (kino__report_finding){.rule = text_of(report, table, i, "rule"),
-                                    .severity = text_of(report, table, i, "severity"),
-                                    .title = text_of(report, table, i, "title"),
-                                    .seen = text_of(report, table, i, "seen"),
-                                    .why = text_of(report, table, i, "why"),
-                                    .todo = text_of(report, table, i, "do"),
-                                    .gain_percent =
-                                        gain.kind == KINO_CELL_FLOAT ? gain.value.real : NAN,
-                                    .ranks = text_of(report, table, i, "ranks"),
-                                    .evidence = text_of(report, table, i, "evidence")};
-        kino_cell rank = kino__table_cell(table, i, kino__table_column(table, "rank"));
-        if (n->trace_count > 1 && rank.kind == KINO_CELL_INT)
-            f->whose =
-                kino__report_format(report, "rank %lld's step", (long long)rank.value.integer);
-        bool is_slow = kino__str_is(f->rule, "straggler");
+        *f = (kino__report_finding){.rule = text_of(report, table, i, KINO__ADVICE_RULE),
+                                    .severity = text_of(report, table, i, KINO__ADVICE_SEVERITY),
+                                    .title = text_of(report, table, i, KINO__ADVICE_TITLE),
+                                    .seen = text_of(report, table, i, KINO__ADVICE_SEEN),
+                                    .why = text_of(report, table, i, KINO__ADVICE_WHY),
+                                    .todo = text_of(report, table, i, KINO__ADVICE_DO),
+                                    .gain_percent = kino__table_real(table, i, KINO__ADVICE_GAIN),
+                                    .ranks = ids_of(report, table, i, KINO__ADVICE_RANKS),
+                                    .evidence = ids_of(report, table, i, KINO__ADVICE_EVIDENCE)};
+        int64_t rank = kino__table_int(table, i, KINO__ADVICE_RANK);
+        if (n->trace_count > 1 && rank != KINO_NO_INT)
+            f->whose = kino__report_format(report, "rank %lld's step", (long long)rank);
+        bool is_slow = kino__str_is(f->rule, kino__rule_straggler.name);
         if (is_slow) {
             n->slow_title = f->title;
             n->slow_seen = f->seen;
             n->slow_evidence = f->evidence;
         }
-        if (i == 0 && !kino__str_is(f->severity, "info")) {
+        if (i == 0 && !kino__str_is(f->severity, kino__severity_name(KINO__SEVERITY_INFO))) {
             n->advice = f->title;
             n->advice_whose = f->whose;
             n->advice_is_slow = is_slow;
@@ -470,16 +472,16 @@ static void add_findings(kino__report *report, kino__report_numbers *n)
 static void add_checks(kino__report *report, kino__report_numbers *n)
 {
     static const shown_column columns[] = {
-        {"rank", "rank"}, {"severity", "severity"}, {"kind", "kind"},   {"count", "count"},
-        {"of", "of"},     {"meaning", "meaning"},   {"first", "first"}, {0}};
-    const kino__table *table = kino__report_table(report, "completeness", "findings");
+        {KINO__CHECKED_RANK, "rank"},   {KINO__CHECKED_SEVERITY, "severity"},
+        {KINO__CHECKED_KIND, "kind"},   {KINO__CHECKED_COUNT, "count"},
+        {KINO__CHECKED_OF, "of"},       {KINO__CHECKED_MEANING, "meaning"},
+        {KINO__CHECKED_FIRST, "first"}, {0}};
+    const kino__table *table = kino__report_table(report, &kino__analysis_completeness, 0);
     if (!table)
         return;
-    size_t severity = kino__table_column(table, "severity");
     n->losses = 0;
     for (size_t i = 0; i < kino__table_row_count(table); i++) {
-        kino_cell cell = kino__table_cell(table, i, severity);
-        kino_str text = cell.kind == KINO_CELL_TEXT ? cell.value.text : (kino_str){"", 0};
+        kino_str text = kino__table_text(table, i, KINO__CHECKED_SEVERITY);
         n->losses += kino__str_is(text, "loss");
         n->damages += kino__str_is(text, "damage");
         n->warnings += kino__str_is(text, "warning");

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "analysis/columns.h"
 #include "report/report_internal.h"
 
 enum { TOP_ROWS = 5, NAMES_MAX = 2 * TOP_ROWS };
@@ -25,23 +26,24 @@ typedef struct groups {
     int64_t total; /* of sum[key] */
 } groups;
 
+/* Columns of the source; NONE ends a list. */
+enum { NONE = 255 };
+
 typedef struct group_spec {
-    const char *name;
-    const char *sums[SUMS];  /* columns; NULL: unused */
-    char how[SUMS];          /* 0: add up, '>' largest, '<' smallest */
-    const char *means[SUMS]; /* averaged by sums[key] */
-    const char *flag;        /* true in some row */
+    uint8_t name;
+    uint8_t sums[SUMS];
+    char how[SUMS];      /* 0: add up, '>' largest, '<' smallest */
+    uint8_t means[SUMS]; /* averaged by sums[key] */
+    uint8_t flag;        /* true in some row; NONE: no such column */
     int key;
 } group_spec;
 
-static void add_to_group(group *g, const kino__table *table, size_t row, const group_spec *spec,
-                         const size_t *columns, const size_t *means, size_t flag)
+static void add_to_group(group *g, const kino__table *table, size_t row, const group_spec *spec)
 {
-    for (int i = 0; i < SUMS; i++) {
-        kino_cell cell = kino__table_cell(table, row, columns[i]);
-        if (cell.kind != KINO_CELL_INT)
+    for (int i = 0; i < SUMS && spec->sums[i] != NONE; i++) {
+        int64_t value = kino__table_int(table, row, spec->sums[i]);
+        if (value == KINO_NO_INT)
             continue;
-        int64_t value = cell.value.integer;
         if (!g->has[i] || (spec->how[i] == '>' && value > g->sum[i]) ||
             (spec->how[i] == '<' && value < g->sum[i]))
             g->sum[i] = value;
@@ -49,17 +51,16 @@ static void add_to_group(group *g, const kino__table *table, size_t row, const g
             g->sum[i] = kino__sum(g->sum[i], value);
         g->has[i] = true;
     }
-    kino_cell key = kino__table_cell(table, row, columns[spec->key]);
-    double weight = key.kind == KINO_CELL_INT ? (double)key.value.integer : 0;
-    for (int i = 0; i < SUMS; i++) {
-        kino_cell cell = kino__table_cell(table, row, means[i]);
-        if (cell.kind != KINO_CELL_FLOAT)
+    int64_t key = kino__table_int(table, row, spec->sums[spec->key]);
+    double weight = key == KINO_NO_INT ? 0 : (double)key;
+    for (int i = 0; i < SUMS && spec->means[i] != NONE; i++) {
+        double value = kino__table_real(table, row, spec->means[i]);
+        if (isnan(value))
             continue;
-        g->weighted[i] += weight * cell.value.real;
+        g->weighted[i] += weight * value;
         g->weight[i] += weight;
     }
-    kino_cell is_set = kino__table_cell(table, row, flag);
-    g->flag |= is_set.kind == KINO_CELL_INT && is_set.value.integer != 0;
+    g->flag |= spec->flag != NONE && kino__table_int(table, row, spec->flag) > 0;
 }
 
 typedef struct ranked {
@@ -99,24 +100,17 @@ static void sort_groups(kino__report *report, groups *g, int key)
 static void make_groups(kino__report *report, const kino__table *table, const group_spec *spec,
                         groups *out)
 {
-    size_t columns[SUMS], means[SUMS], rows = kino__table_row_count(table);
-    size_t name = kino__table_column(table, spec->name);
-    size_t flag = spec->flag ? kino__table_column(table, spec->flag) : SIZE_MAX;
-    for (int i = 0; i < SUMS; i++) {
-        columns[i] = spec->sums[i] ? kino__table_column(table, spec->sums[i]) : SIZE_MAX;
-        means[i] = spec->means[i] ? kino__table_column(table, spec->means[i]) : SIZE_MAX;
-    }
+    size_t rows = kino__table_row_count(table);
     kino__string_pool names;
     kino__string_pool_init(&names, NULL);
     for (size_t row = 0; row < rows; row++) {
-        kino_cell cell = kino__table_cell(table, row, name);
-        kino_str text = cell.kind == KINO_CELL_TEXT ? cell.value.text : (kino_str){"", 0};
+        kino_str text = kino__table_text(table, row, spec->name);
         kino_strid id = kino__string_pool_add_borrowed(&names, text);
         group *slot = id == out->items.count ? kino__vec_add(&out->items) : NULL;
         if (slot)
             *slot = (group){.name = text};
         if (id < out->items.count)
-            add_to_group(&out->items.items[id], table, row, spec, columns, means, flag);
+            add_to_group(&out->items.items[id], table, row, spec);
         else
             kino__report_fail(report);
     }
@@ -167,16 +161,13 @@ static void find_named(const kino_run *run, const kino__report_facts *facts, nam
 
 enum { OP_CALLS, OP_DEVICE_SELF, OP_DEVICE_TOTAL, OP_HOST_SELF, OP_HOST_TOTAL };
 
-static const group_spec device_ops = {.name = "name",
-                                      .sums = {"calls", "device_self_duration",
-                                               "device_total_duration", "host_self_duration",
-                                               "host_total_duration"},
-                                      .key = OP_DEVICE_SELF};
-static const group_spec host_ops = {.name = "name",
-                                    .sums = {"calls", "device_self_duration",
-                                             "device_total_duration", "host_self_duration",
-                                             "host_total_duration"},
-                                    .key = OP_HOST_SELF};
+static const group_spec device_ops = {
+    .name = KINO__OPERATORS_NAME,
+    .sums = {KINO__OPERATORS_CALLS, KINO__OPERATORS_DEVICE_SELF, KINO__OPERATORS_DEVICE_TOTAL,
+             KINO__OPERATORS_HOST_SELF, KINO__OPERATORS_HOST_TOTAL, NONE},
+    .means = {NONE},
+    .flag = NONE,
+    .key = OP_DEVICE_SELF};
 
 static void add_device_operators(kino__table *out, const groups *g)
 {
@@ -222,7 +213,7 @@ static const kino_column host_columns[] = {
 static void add_operators(kino__report *report, const kino_run *run,
                           const kino__report_facts *facts, kino__report_numbers *n, named *names)
 {
-    const kino__table *source = kino__report_table(report, "operators", "operators");
+    const kino__table *source = kino__report_table(report, &kino__analysis_operators, 0);
     if (!source || (kino__table_row_count(source) == 0 && kino__report_ranges(report, run, facts)))
         return;
     groups g = {0};
@@ -231,6 +222,8 @@ static void add_operators(kino__report *report, const kino_run *run,
     if (!by_device) {
         groups_deinit(&g);
         g = (groups){0};
+        group_spec host_ops = device_ops;
+        host_ops.key = OP_HOST_SELF;
         make_groups(report, source, &host_ops, &g);
     }
     kino__table *out = by_device
@@ -247,7 +240,8 @@ static void add_operators(kino__report *report, const kino_run *run,
     s->brief_limit = TOP_ROWS;
     s->brief_hidden = by_device ? 1u << 5 | 1u << 6 : 0;
     if (!s->table)
-        s->note = kino__report_why_not(report, "operators", "no operators were recorded");
+        s->note =
+            kino__report_why_not(report, &kino__analysis_operators, "no operators were recorded");
     for (size_t i = 0; i < g.items.count && i < TOP_ROWS; i++)
         names->names[names->count++] = g.items.items[g.order[i]].name;
     if (g.items.count && g.total > 0 && !by_device) {
@@ -280,11 +274,11 @@ enum { K_CALLS, K_TOTAL, K_MAX, K_MIN };
 enum { K_BLOCKS, K_OCCUPANCY };
 
 static const group_spec kernel_spec = {
-    .name = "name",
-    .sums = {"calls", "total_duration", "max_duration", "min_duration"},
+    .name = KINO__KERNELS_NAME,
+    .sums = {KINO__KERNELS_CALLS, KINO__KERNELS_TOTAL, KINO__KERNELS_MAX, KINO__KERNELS_MIN, NONE},
     .how = {0, 0, '>', '<'},
-    .means = {"mean_blocks_per_sm", "mean_est_achieved_occupancy"},
-    .flag = "tensor_cores_used",
+    .means = {KINO__KERNELS_BLOCKS_PER_SM, KINO__KERNELS_OCCUPANCY, NONE},
+    .flag = KINO__KERNELS_TENSOR_CORES,
     .key = K_TOTAL};
 static const kino_column kernel_columns[] = {
     {"kernel", KINO_TYPE_STRING, NULL, NULL},
@@ -299,7 +293,7 @@ static const kino_column kernel_columns[] = {
 
 static void add_kernels(kino__report *report, kino__report_numbers *n, named *names)
 {
-    const kino__table *source = kino__report_table(report, "kernels", "kernels");
+    const kino__table *source = kino__report_table(report, &kino__analysis_kernels, 0);
     if (!source || !n->has_device)
         return;
     groups g = {0};
@@ -325,7 +319,7 @@ static void add_kernels(kino__report *report, kino__report_numbers *n, named *na
     s->brief_limit = TOP_ROWS;
     s->brief_hidden = 1u << 5 | 1u << 6 | 1u << 7 | 1u << 8;
     if (!s->table)
-        s->note = kino__report_why_not(report, "kernels", "no kernels were recorded");
+        s->note = kino__report_why_not(report, &kino__analysis_kernels, "no kernels were recorded");
     for (size_t i = 0; i < g.items.count && i < TOP_ROWS; i++)
         names->names[names->count++] = g.items.items[g.order[i]].name;
     if (g.items.count && g.total > 0) {

@@ -47,7 +47,7 @@ const kino__rule_def kino__rule_exposed_collective = {
     .help = "one kind of collective that is not hidden behind computation",
     .gain = "time of this collective's kernels while nothing computes",
     .thresholds = thresholds,
-    .yields_to = "communication",
+    .yields_to = &kino__rule_communication,
     .nearness = KINO__NEAR_KIND,
     .look = look,
 };

@@ -83,10 +83,10 @@ static void apply_yields(kino__findings *findings)
     size_t kept = 0;
     for (size_t i = 0; i < findings->items.count; i++) {
         const kino__finding *f = &findings->items.items[i];
-        const char *to = kino__rule_at(f->rule)->yields_to;
+        const kino__rule_def *to = kino__rule_at(f->rule)->yields_to;
         bool is_said = false;
         for (size_t k = 0; to && k < findings->items.count && !is_said; k++)
-            is_said = strcmp(kino__rule_at(findings->items.items[k].rule)->name, to) == 0;
+            is_said = kino__rule_at(findings->items.items[k].rule) == to;
         if (!is_said)
             findings->items.items[kept++] = *f;
     }
@@ -269,7 +269,7 @@ static bool is_same_advice(const kino__finding *a, const kino__finding *b, bool 
            kino__str_equal(a->say[KINO__SAY_TITLE], b->say[KINO__SAY_TITLE]);
 }
 
-/* JSON lists of the ranks that have it, and of its evidence. */
+/* The ranks that have it, and its evidence. */
 static void add_lists(kino__table *table, const kino__findings *all, size_t first, bool is_compat,
                       bool *is_done)
 {
@@ -285,21 +285,12 @@ static void add_lists(kino__table *table, const kino__findings *all, size_t firs
     }
     if (ranks.count)
         qsort(ranks.items, ranks.count, sizeof *ranks.items, kino__compare_ints);
-    kino__buffer text = {0};
-    kino__buffer_add(&text, KINO__STR("["));
+    size_t kept = 0;
     for (size_t i = 0; i < ranks.count; i++)
-        if (i == 0 || ranks.items[i] != ranks.items[i - 1])
-            kino__buffer_printf(&text, "%s%lld", text.size > 1 ? ", " : "",
-                                (long long)ranks.items[i]);
-    kino__buffer_add(&text, KINO__STR("]"));
-    kino__table_add_text(table, kino__buffer_str(&text));
-    text.size = 0;
-    kino__buffer_add(&text, KINO__STR("["));
-    for (uint32_t i = 0; i < f->evidence_count; i++)
-        kino__buffer_printf(&text, "%s%lld", i ? ", " : "", (long long)f->evidence[i]);
-    kino__buffer_add(&text, KINO__STR("]"));
-    kino__table_add_text(table, kino__buffer_str(&text));
-    kino__buffer_deinit(&text);
+        if (kept == 0 || ranks.items[i] != ranks.items[kept - 1])
+            ranks.items[kept++] = ranks.items[i];
+    kino__table_add_ids(table, ranks.items, kept);
+    kino__table_add_ids(table, f->evidence, f->evidence_count);
     kino__vec_deinit(&ranks);
 }
 
@@ -328,13 +319,12 @@ static void put_cause_first(kino__findings *findings)
 {
     kino__finding *items = findings->items.items;
     size_t slow = 0, at = 0;
-    while (slow < findings->items.count &&
-           strcmp(kino__rule_at(items[slow].rule)->name, "straggler") != 0)
+    while (slow < findings->items.count && kino__rule_at(items[slow].rule) != &kino__rule_straggler)
         slow++;
     for (; slow < findings->items.count && at < slow; at++) {
         const kino__rule_def *rule = kino__rule_at(items[at].rule);
-        bool is_communication = strcmp(rule->name, "communication") == 0 ||
-                                strcmp(rule->name, "exposed-collective") == 0;
+        bool is_communication =
+            rule == &kino__rule_communication || rule == &kino__rule_exposed_collective;
         if (is_communication || rule->is_about_kernels ||
             gain_percent(&items[at]) < 2 * gain_percent(&items[slow]))
             break;
@@ -379,7 +369,6 @@ static void add_texts(kino__table *table, const partial *p, const kino__finding 
 static kino_status finish(const kino__analysis *a, void *value, kino_result *result,
                           kino_error *err)
 {
-    static const char *const severities[] = {"high", "medium", "low", "info"};
     partial *p = value;
     bool is_compat = kino__analysis_is_compat(a, "tensorboard");
     if (!is_compat) {
@@ -404,7 +393,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         if (is_done[i])
             continue;
         kino__table_add_text(table, kino__str_from(kino__rule_at(f->rule)->name));
-        kino__table_add_text(table, kino__str_from(severities[f->severity]));
+        kino__table_add_text(table, kino__str_from(kino__severity_name(f->severity)));
         add_texts(table, p, f, count_same(&p->findings, f, is_compat), is_compat);
         kino__table_add_real(table, gain_percent(f));
         add_lists(table, &p->findings, i, is_compat, is_done);
@@ -415,17 +404,21 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
 }
 
 static const kino_column columns[] = {
-    {"rule", KINO_TYPE_STRING, NULL, "name of the rule"},
-    {"severity", KINO_TYPE_STRING, NULL, "high, medium or low; info: about the trace itself"},
-    {"title", KINO_TYPE_STRING, NULL, "the advice in one line"},
-    {"seen", KINO_TYPE_STRING, NULL, "what was found, on the rank where it matters most (`rank`)"},
-    {"why", KINO_TYPE_STRING, NULL, "why it matters"},
-    {"do", KINO_TYPE_STRING, NULL, "what to change"},
-    {"gain_percent", KINO_TYPE_PERCENT, NULL,
-     "estimated share of the step time saved on rank `rank`; null: not known from this trace"},
-    {"ranks", KINO_TYPE_JSON, NULL, "affected ranks"},
-    {"evidence", KINO_TYPE_JSON, NULL, "ids of events that show it"},
-    {"rank", KINO_TYPE_INT, NULL, "rank that `seen` and `gain_percent` refer to; null: unknown"},
+    [KINO__ADVICE_RULE] = {"rule", KINO_TYPE_STRING, NULL, "name of the rule"},
+    [KINO__ADVICE_SEVERITY] = {"severity", KINO_TYPE_STRING, NULL,
+                               "high, medium or low; info: about the trace itself"},
+    [KINO__ADVICE_TITLE] = {"title", KINO_TYPE_STRING, NULL, "the advice in one line"},
+    [KINO__ADVICE_SEEN] = {"seen", KINO_TYPE_STRING, NULL,
+                           "what was found, on the rank where it matters most (`rank`)"},
+    [KINO__ADVICE_WHY] = {"why", KINO_TYPE_STRING, NULL, "why it matters"},
+    [KINO__ADVICE_DO] = {"do", KINO_TYPE_STRING, NULL, "what to change"},
+    [KINO__ADVICE_GAIN] =
+        {"gain_percent", KINO_TYPE_PERCENT, NULL,
+         "estimated share of the step time saved on rank `rank`; null: not known from this trace"},
+    [KINO__ADVICE_RANKS] = {"ranks", KINO_TYPE_JSON, NULL, "affected ranks"},
+    [KINO__ADVICE_EVIDENCE] = {"evidence", KINO_TYPE_JSON, NULL, "ids of events that show it"},
+    [KINO__ADVICE_RANK] = {"rank", KINO_TYPE_INT, NULL,
+                           "rank that `seen` and `gain_percent` refer to; null: unknown"},
     {0},
 };
 

@@ -57,6 +57,12 @@ void kino__finding_cite(kino__finding *finding, int64_t event_id)
         finding->evidence[finding->evidence_count++] = event_id;
 }
 
+const char *kino__severity_name(uint32_t severity)
+{
+    static const char *const names[] = {"high", "medium", "low", "info"};
+    return names[severity];
+}
+
 kino__severity kino__severity_of(int64_t gain, int64_t step_time)
 {
     if (gain == KINO_NO_INT || !kino__is_above(gain, step_time, 0.05))

@@ -138,9 +138,9 @@ struct kino__rule_def {
     const char *help;                  /* one line, lower case, no full stop: when it speaks */
     const char *gain;                  /* one line: how the estimate is made; NULL: there is none */
     const kino__threshold *thresholds; /* ends with {0}; NULL: none */
-    /* A rule that says the same in more general words, by name: this one is silent on ranks where
-     * that one speaks. NULL: none. */
-    const char *yields_to;
+    /* A rule that says the same in more general words: this one is silent on ranks where that one
+     * speaks. NULL: none. */
+    const kino__rule_def *yields_to;
     kino__nearness nearness;
     bool is_plugins;       /* one of the TensorBoard plugin's seven */
     bool is_about_kernels; /* the device is at work; other kernels would take it less time */
@@ -175,6 +175,7 @@ void kino__scan_claim_row(const kino__rule_look *look, const kino__finding *find
 /* The same of all that was launched in a node and below it. */
 void kino__scan_claim_work(const kino__rule_look *look, const kino__finding *finding,
                            uint32_t node);
+const char *kino__severity_name(uint32_t severity);
 /* HIGH from a fifth of the step time on, MEDIUM from a twentieth, else LOW. */
 kino__severity kino__severity_of(int64_t gain, int64_t step_time);
 
@@ -189,7 +190,19 @@ static inline bool kino__is_above(int64_t part, int64_t of, double share)
     return of > 0 && (double)part / (double)of > share;
 }
 
-/* The analysis "recommendations": all rules over a run. */
+/* The analysis "recommendations": all rules over a run. Its columns, by place. */
+enum {
+    KINO__ADVICE_RULE,
+    KINO__ADVICE_SEVERITY,
+    KINO__ADVICE_TITLE,
+    KINO__ADVICE_SEEN,
+    KINO__ADVICE_WHY,
+    KINO__ADVICE_DO,
+    KINO__ADVICE_GAIN,
+    KINO__ADVICE_RANKS,
+    KINO__ADVICE_EVIDENCE,
+    KINO__ADVICE_RANK
+};
 extern const kino__analysis_def kino__analysis_recommendations;
 
 #endif

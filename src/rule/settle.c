@@ -115,14 +115,14 @@ bool kino__findings_settle(kino__findings *findings)
 
 /* -- between ranks */
 
-static bool is_rule(const kino__finding *f, const char *name)
+static bool is_rule(const kino__finding *f, const kino__rule_def *rule)
 {
-    return strcmp(kino__rule_at(f->rule)->name, name) == 0;
+    return kino__rule_at(f->rule) == rule;
 }
 
 static bool is_communication(const kino__finding *f)
 {
-    return is_rule(f, "communication") || is_rule(f, "exposed-collective");
+    return is_rule(f, &kino__rule_communication) || is_rule(f, &kino__rule_exposed_collective);
 }
 
 static bool is_slow(const kino__slow_ranks *slow, int64_t trace)
@@ -150,15 +150,15 @@ static bool explains_slow(const kino__finding *f, kino__role cause)
 {
     switch (cause) {
     case KINO__ROLE_LOADER:
-        return is_rule(f, "data-loading") || is_rule(f, "synchronous-loader");
+        return is_rule(f, &kino__rule_data_loading) || is_rule(f, &kino__rule_synchronous_loader);
     case KINO__ROLE_MEMCPY:
     case KINO__ROLE_MEMSET:
-        return is_rule(f, "pageable-copy") || is_rule(f, "extra-copy");
+        return is_rule(f, &kino__rule_pageable_copy) || is_rule(f, &kino__rule_extra_copy);
     case KINO__ROLE_RUNTIME:
     case KINO__ROLE_CPU:
     case KINO__ROLE_OTHER:
-        return is_rule(f, "gpu-utilization") || is_rule(f, "idle-gaps") ||
-               is_rule(f, "slow-steps") || is_rule(f, "launch-bound");
+        return is_rule(f, &kino__rule_gpu_utilization) || is_rule(f, &kino__rule_idle_gaps) ||
+               is_rule(f, &kino__rule_slow_steps) || is_rule(f, &kino__rule_launch_bound);
     default:
         return false;
     }

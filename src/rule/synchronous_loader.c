@@ -45,6 +45,6 @@ const kino__rule_def kino__rule_synchronous_loader = {
     .help = "the data loader prepares batches in the training process",
     .gain = "the share of the steps in which only the loader runs",
     .thresholds = thresholds,
-    .yields_to = "data-loading",
+    .yields_to = &kino__rule_data_loading,
     .look = look,
 };

@@ -1,7 +1,6 @@
 /* table.c - result tables in memory, and the public face of row streams. */
 #include "store/table.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,12 +110,18 @@ int64_t kino_result_origin(const kino_result *result)
     return result->input.origin_ns;
 }
 
+void kino__table_clear(kino__table *table)
+{
+    kino__vec_deinit(&table->cells);
+    kino__vec_deinit(&table->lists);
+}
+
 void kino_result_free(kino_result *result)
 {
     if (!result)
         return;
     for (size_t i = 0; i < result->tables.count; i++)
-        kino__vec_deinit(&result->tables.items[i]->cells); /* the table itself is in the arena */
+        kino__table_clear(result->tables.items[i]); /* the table itself is in the arena */
     kino__vec_deinit(&result->tables);
     kino__vec_deinit(&result->notes);
     kino__vec_deinit(&result->params);
@@ -328,4 +333,47 @@ void kino__table_add_format(kino__table *table, const char *format, ...)
     kino_str text = keep_format(table->result, format, args);
     va_end(args);
     add_kept(table, text.data ? kino__cell_text(text) : kino__cell_null());
+}
+
+/* The numbers as the table keeps them, for the cell that comes next. */
+static void keep_list(kino__table *table, const int64_t *ids, size_t count)
+{
+    int64_t *copy = kino__arena_alloc(&table->result->arena, count * sizeof *copy);
+    kino__listed_cell *slot = copy ? kino__vec_add(&table->lists) : NULL;
+    if (!slot) {
+        table->result->failed = true;
+        return;
+    }
+    memcpy(copy, ids, count * sizeof *copy);
+    *slot = (kino__listed_cell){table->cells.count, {copy, count}};
+}
+
+void kino__table_add_ids(kino__table *table, const int64_t *ids, size_t count)
+{
+    kino__buffer text = {0};
+    if (!table)
+        return;
+    kino__buffer_add(&text, KINO__STR("["));
+    for (size_t i = 0; i < count; i++)
+        kino__buffer_printf(&text, "%s%lld", i ? ", " : "", (long long)ids[i]);
+    kino__buffer_add(&text, KINO__STR("]"));
+    if (count)
+        keep_list(table, ids, count);
+    table->result->failed |= text.failed;
+    kino__table_add_text(table, kino__buffer_str(&text));
+    kino__buffer_deinit(&text);
+}
+
+kino__id_list kino__table_ids(const kino__table *table, size_t row, size_t column)
+{
+    size_t cell = row * table->column_count + column, low = 0, high = table->lists.count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (table->lists.items[middle].cell < cell)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool is_there = low < table->lists.count && table->lists.items[low].cell == cell;
+    return is_there ? table->lists.items[low].list : (kino__id_list){NULL, 0};
 }

@@ -17,6 +17,8 @@
 #ifndef KINO__STORE_TABLE_H
 #define KINO__STORE_TABLE_H
 
+#include <math.h>
+
 #include <kino/table.h>
 
 #include "base/arena.h"
@@ -62,6 +64,18 @@ enum {
     KINO__TABLE_QUIET = 2,
 };
 
+/* Numbers that belong together: ids of events, ranks. */
+typedef struct kino__id_list {
+    const int64_t *ids;
+    size_t count;
+} kino__id_list;
+
+/* A cell of type JSON that is one: programs read the numbers instead of the text. */
+typedef struct kino__listed_cell {
+    size_t cell;
+    kino__id_list list;
+} kino__listed_cell;
+
 typedef struct kino__table {
     kino_result *result;
     const char *name;
@@ -73,7 +87,8 @@ typedef struct kino__table {
     uint64_t
         optional;    /* bit i: people need not hear that column i has no value, or 0, in all rows */
     uint64_t hidden; /* bit i: people need not see column i */
-    KINO__VEC(kino_cell) cells; /* row after row */
+    KINO__VEC(kino_cell) cells;         /* row after row */
+    KINO__VEC(kino__listed_cell) lists; /* in the order of cells */
 } kino__table;
 
 typedef struct kino__param {
@@ -132,10 +147,45 @@ void kino__table_add_real(kino__table *table, double value); /* NaN and infiniti
 void kino__table_add_text(kino__table *table, kino_str value);
 void kino__table_add_format(kino__table *table, const char *format, ...) KINO_PRINTF(2, 3);
 
+void kino__table_clear(kino__table *table); /* no rows */
+/* "[1, 2]", and the numbers for kino__table_ids; they are copied. */
+void kino__table_add_ids(kino__table *table, const int64_t *ids, size_t count);
+
 static inline size_t kino__table_row_count(const kino__table *table)
 {
     return table->column_count ? table->cells.count / table->column_count : 0;
 }
+
+/* -- reading: by row and column, which are named by enums (analysis/columns.h) -- */
+
+/* Null where there is no such row or column. */
+static inline kino_cell kino__table_cell(const kino__table *table, size_t row, size_t column)
+{
+    return column < table->column_count && row < kino__table_row_count(table)
+               ? table->cells.items[row * table->column_count + column]
+               : kino__cell_null();
+}
+
+/* KINO_NO_INT, NaN, nothing: null, or another type. */
+static inline int64_t kino__table_int(const kino__table *table, size_t row, size_t column)
+{
+    kino_cell cell = kino__table_cell(table, row, column);
+    return cell.kind == KINO_CELL_INT ? cell.value.integer : KINO_NO_INT;
+}
+
+static inline double kino__table_real(const kino__table *table, size_t row, size_t column)
+{
+    kino_cell cell = kino__table_cell(table, row, column);
+    return cell.kind == KINO_CELL_FLOAT ? cell.value.real : (double)NAN;
+}
+
+static inline kino_str kino__table_text(const kino__table *table, size_t row, size_t column)
+{
+    kino_cell cell = kino__table_cell(table, row, column);
+    return cell.kind == KINO_CELL_TEXT ? cell.value.text : (kino_str){"", 0};
+}
+
+kino__id_list kino__table_ids(const kino__table *table, size_t row, size_t column);
 
 /* Does it belong into what people read? Not the quiet ones, nor empty ones with nothing to say. */
 static inline bool kino__table_is_shown(const kino__table *table)

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/columns.h"
 #include "analysis/queue/queue.h"
 #include "base/decimal.h"
 #include "base/error.h"
@@ -165,25 +166,25 @@ static uint32_t row_of(const uint32_t *row_of_number, int64_t event)
 
 static kino_status add_bandwidths(work *w, const uint32_t *rows, kino_error *err)
 {
-    enum { TS = 1, NAME, BANDWIDTH, EVENT };
     const kino_param params[] = {
         {"series", "yes"},
         {"include_last_step", has_last_step(w) ? "yes" : "no"},
         {"compat", w->options.compat},
     };
     kino_result *result;
-    KINO_TRY(kino__overlay_analyze(w->run, w->trace, "memory-bandwidth", params,
+    KINO_TRY(kino__overlay_analyze(w->run, w->trace, &kino__analysis_memory_bandwidth, params,
                                    w->options.compat ? 3 : 2, &result, err));
-    const kino__table *table = kino__overlay_table(result, "memory_bw_series");
+    const kino__table *table = kino__analysis_table(result, KINO__MEMORY_BANDWIDTH_SERIES);
     for (size_t i = 0; table && i < kino__table_row_count(table); i++) {
         const kino_cell *cells = &table->cells.items[i * table->column_count];
-        if (has_counter(w, cells[NAME].value.text))
+        if (has_counter(w, cells[KINO__BANDWIDTH_NAME].value.text))
             continue;
-        uint32_t row = row_of(rows, cells[EVENT].value.integer);
-        kino_str name = kino__overlay_name(w->overlay, cells[NAME].value.text);
-        kino__derive_event event =
-            counter(w, name, cells[TS].value.integer, kino__trace_track_of(w->trace, row), true);
-        kino_str args = args_of(w, "Memcpy BW", cells[BANDWIDTH].value.real, KINO_NO_INT);
+        uint32_t row = row_of(rows, cells[KINO__BANDWIDTH_EVENT].value.integer);
+        kino_str name = kino__overlay_name(w->overlay, cells[KINO__BANDWIDTH_NAME].value.text);
+        kino__derive_event event = counter(w, name, cells[KINO__BANDWIDTH_TS].value.integer,
+                                           kino__trace_track_of(w->trace, row), true);
+        kino_str args =
+            args_of(w, "Memcpy BW", cells[KINO__BANDWIDTH_VALUE].value.real, KINO_NO_INT);
         kino__overlay_add(w->overlay, &event, args, KINO__STR(""));
     }
     kino_result_free(result);
@@ -210,22 +211,23 @@ static uint32_t device_track(const work *w, int64_t device)
 
 static kino_status add_utilization(work *w, kino_error *err)
 {
-    enum { DEVICE = 1, TIME, UTILIZATION };
     kino_result *result;
-    KINO_TRY(kino__overlay_analyze(w->run, w->trace, "overview", NULL, 0, &result, err));
-    const kino__table *table = kino__overlay_table(result, "utilization_series");
+    KINO_TRY(
+        kino__overlay_analyze(w->run, w->trace, &kino__analysis_overview, NULL, 0, &result, err));
+    const kino__table *table = kino__analysis_table(result, KINO__OVERVIEW_UTILIZATION);
     for (size_t i = 0; table && i < kino__table_row_count(table); i++) {
         const kino_cell *cells = &table->cells.items[i * table->column_count];
-        uint32_t track = device_track(w, cells[DEVICE].value.integer);
+        uint32_t track = device_track(w, cells[KINO__UTILIZATION_DEVICE].value.integer);
         char text[64];
         (void)snprintf(text, sizeof text, "GPU %" PRId64 " Utilization",
-                       cells[DEVICE].value.integer);
-        if (track == KINO_NO_ROW || cells[UTILIZATION].kind != KINO_CELL_FLOAT ||
+                       cells[KINO__UTILIZATION_DEVICE].value.integer);
+        if (track == KINO_NO_ROW || cells[KINO__UTILIZATION_VALUE].kind != KINO_CELL_FLOAT ||
             has_counter(w, kino__str_from(text)))
             continue;
         kino_str name = kino__overlay_name(w->overlay, kino__str_from(text));
-        kino__derive_event event = counter(w, name, cells[TIME].value.integer, track, true);
-        double share = cells[UTILIZATION].value.real / 100;
+        kino__derive_event event =
+            counter(w, name, cells[KINO__UTILIZATION_TIME].value.integer, track, true);
+        double share = cells[KINO__UTILIZATION_VALUE].value.real / 100;
         kino__overlay_add(w->overlay, &event, args_of(w, "GPU Utilization", share, KINO_NO_INT),
                           KINO__STR(""));
     }

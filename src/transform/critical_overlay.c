@@ -11,6 +11,7 @@
  * the end of device work only. */
 #include <stdlib.h>
 
+#include "analysis/columns.h"
 #include "base/decimal.h"
 #include "base/error.h"
 #include "store/args.h"
@@ -97,11 +98,6 @@ static bool is_wait(kino_str type)
            kino__str_is(type, "critical_path_sync_dependency");
 }
 
-enum { PATH_NODE = 1, PATH_EVENT, PATH_NAME, PATH_IS_START };
-enum { PART_EVENT = 1, PART_DURATION, PART_TYPE };
-enum { NODE_NODE = 1, NODE_EVENT, NODE_TS, NODE_IS_START };
-enum { EDGE_BEGIN = 1, EDGE_END, EDGE_TYPE, EDGE_WEIGHT };
-
 static const kino_cell *row_cells(const kino__table *table, size_t row)
 {
     return &table->cells.items[row * table->column_count];
@@ -113,13 +109,13 @@ static void add_path_arrows(work *w, const kino__table *path, const kino__table 
     for (size_t i = 0; i < kino__table_row_count(parts); i++) {
         const kino_cell *from = row_cells(path, i), *to = row_cells(path, i + 1);
         const kino_cell *part = row_cells(parts, i);
-        edge e = {.from_event = from[PATH_EVENT].value.integer,
-                  .to_event = to[PATH_EVENT].value.integer,
-                  .from_end = !from[PATH_IS_START].value.integer,
-                  .to_end = !to[PATH_IS_START].value.integer,
+        edge e = {.from_event = from[KINO__PATH_EVENT].value.integer,
+                  .to_event = to[KINO__PATH_EVENT].value.integer,
+                  .from_end = !from[KINO__PATH_IS_START].value.integer,
+                  .to_end = !to[KINO__PATH_IS_START].value.integer,
                   .is_critical = true,
-                  .weight = part[PART_DURATION].value.integer,
-                  .type = part[PART_TYPE].value.text};
+                  .weight = part[KINO__PATH_PARTS_DURATION].value.integer,
+                  .type = part[KINO__PATH_PARTS_TYPE].value.text};
         if (is_wait(e.type))
             add_arrow(w, &e);
     }
@@ -132,20 +128,21 @@ static bool add_all_arrows(work *w, const kino__table *path, const kino__table *
     size_t count = kino__table_row_count(nodes);
     int64_t *next = calloc(count + 1, sizeof *next); /* the node behind it on the path, + 1 */
     for (size_t i = 0; next && i + 1 < kino__table_row_count(path); i++)
-        next[row_cells(path, i)[PATH_NODE].value.integer] =
-            row_cells(path, i + 1)[PATH_NODE].value.integer + 1;
+        next[row_cells(path, i)[KINO__PATH_NODE].value.integer] =
+            row_cells(path, i + 1)[KINO__PATH_NODE].value.integer + 1;
     for (size_t i = 0; next && i < kino__table_row_count(edges); i++) {
         const kino_cell *cells = row_cells(edges, i);
-        int64_t begin = cells[EDGE_BEGIN].value.integer, end = cells[EDGE_END].value.integer;
+        int64_t begin = cells[KINO__PATH_EDGES_BEGIN].value.integer,
+                end = cells[KINO__PATH_EDGES_END].value.integer;
         const kino_cell *from = row_cells(nodes, (size_t)begin);
         const kino_cell *to = row_cells(nodes, (size_t)end);
-        edge e = {.from_event = from[NODE_EVENT].value.integer,
-                  .to_event = to[NODE_EVENT].value.integer,
-                  .from_end = !from[NODE_IS_START].value.integer,
-                  .to_end = !to[NODE_IS_START].value.integer,
+        edge e = {.from_event = from[KINO__PATH_NODES_EVENT].value.integer,
+                  .to_event = to[KINO__PATH_NODES_EVENT].value.integer,
+                  .from_end = !from[KINO__PATH_NODES_IS_START].value.integer,
+                  .to_end = !to[KINO__PATH_NODES_IS_START].value.integer,
                   .is_critical = next[begin] == end + 1,
-                  .weight = cells[EDGE_WEIGHT].value.integer,
-                  .type = cells[EDGE_TYPE].value.text};
+                  .weight = cells[KINO__PATH_EDGES_WEIGHT].value.integer,
+                  .type = cells[KINO__PATH_EDGES_TYPE].value.text};
         add_arrow(w, &e);
     }
     free(next);
@@ -168,7 +165,7 @@ static bool choose_events(work *w, const kino__table *path)
     uint32_t *marked = kino__overlay_marks_new(w->overlay, trace, "critical");
     uint32_t mark = kino__overlay_add_mark(w->overlay, KINO__STR("\"critical\": 1"));
     for (size_t i = 0; marked && i < kino__table_row_count(path); i++)
-        marked[row_of(w, row_cells(path, i)[PATH_EVENT].value.integer)] = mark;
+        marked[row_of(w, row_cells(path, i)[KINO__PATH_EVENT].value.integer)] = mark;
     if (!marked || w->options->all_events || w->options->all_edges || path->cells.count == 0)
         return marked != NULL;
     uint8_t *kept = w->overlay->is_kept = calloc((size_t)trace->event_count + 1, 1);
@@ -190,10 +187,10 @@ static bool number_rows(work *w)
 
 static bool draw(work *w, const kino_result *result)
 {
-    const kino__table *path = kino__overlay_table(result, "path");
-    const kino__table *parts = kino__overlay_table(result, "breakdown");
-    const kino__table *nodes = kino__overlay_table(result, "nodes");
-    const kino__table *edges = kino__overlay_table(result, "edges");
+    const kino__table *path = kino__analysis_table(result, KINO__CRITICAL_TABLE_PATH);
+    const kino__table *parts = kino__analysis_table(result, KINO__CRITICAL_TABLE_BREAKDOWN);
+    const kino__table *nodes = kino__analysis_table(result, KINO__CRITICAL_TABLE_NODES);
+    const kino__table *edges = kino__analysis_table(result, KINO__CRITICAL_TABLE_EDGES);
     if (!path || !parts || !nodes || !edges || !number_rows(w) || !choose_events(w, path))
         return false;
     if (w->options->all_edges)
@@ -213,8 +210,8 @@ static kino_status find_path(const kino_run *run, const work *w, kino_result **o
     for (size_t i = 0; i < count; i++)
         params[i] = w->options->params[i];
     params[count] = (kino_param){"graph", w->options->all_edges ? "yes" : "no"};
-    kino_status st =
-        kino__overlay_analyze(run, w->trace, "critical-path", params, count + 1, out, err);
+    kino_status st = kino__overlay_analyze(run, w->trace, &kino__analysis_critical_path, params,
+                                           count + 1, out, err);
     free(params);
     *is_found = st == KINO_OK;
     if (st != KINO_NOT_FOUND)

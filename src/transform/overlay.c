@@ -278,14 +278,11 @@ void kino__overlay_warn(kino_run *overlay_run, const char *text)
 
 /* -- analyses -- */
 
-kino_status kino__overlay_analyze(const kino_run *run, kino__trace *trace, const char *analysis,
-                                  const kino_param *params, size_t count, kino_result **out,
-                                  kino_error *err)
+kino_status kino__overlay_analyze(const kino_run *run, kino__trace *trace,
+                                  const kino__analysis_def *def, const kino_param *params,
+                                  size_t count, kino_result **out, kino_error *err)
 {
     *out = NULL;
-    const kino__analysis_def *def = kino__analyses_find(kino__str_from(analysis));
-    if (!def)
-        return kino__fail(err, KINO_NOT_FOUND, "unknown analysis '%s'", analysis);
     kino__run alone = run->run;
     alone.traces.items = &trace;
     alone.traces.count = 1;
@@ -298,12 +295,4 @@ kino_status kino__overlay_analyze(const kino_run *run, kino__trace *trace, const
         return kino__result_finish(result, out, err);
     kino_result_free(result);
     return st;
-}
-
-const kino__table *kino__overlay_table(const kino_result *result, const char *name)
-{
-    for (size_t i = 0; i < result->tables.count; i++)
-        if (strcmp(result->tables.items[i]->name, name) == 0)
-            return result->tables.items[i];
-    return NULL;
 }

@@ -4,6 +4,7 @@
 #ifndef KINO__TRANSFORM_OVERLAY_H
 #define KINO__TRANSFORM_OVERLAY_H
 
+#include "analysis/analysis.h"
 #include "engine/kino_run.h"
 #include "store/derive.h"
 
@@ -70,9 +71,8 @@ uint32_t *kino__overlay_rows_new(const kino__trace *trace);
 
 /* An analysis of one trace of the run; the result is the caller's. */
 KINO_NODISCARD kino_status kino__overlay_analyze(const kino_run *run, kino__trace *trace,
-                                                 const char *analysis, const kino_param *params,
-                                                 size_t count, kino_result **out, kino_error *err);
-/* A table of it by name; NULL: none. */
-const kino__table *kino__overlay_table(const kino_result *result, const char *name);
+                                                 const kino__analysis_def *def,
+                                                 const kino_param *params, size_t count,
+                                                 kino_result **out, kino_error *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/call_graph/call_graph.h"
+#include "analysis/columns.h"
 #include "base/error.h"
 #include "base/json_out.h"
 #include "transform/overlay.h"
@@ -26,14 +27,13 @@ static const kino_cell *row_cells(const kino__table *table, size_t row)
 /* One mark a sequence: "Patterns": {"call|kernel|kernel": count}. */
 static void add_marks(work *w, const kino__table *sequences)
 {
-    enum { PATTERN = 1, COUNT };
     kino__buffer member = {0};
     for (size_t i = 0; i < kino__table_row_count(sequences); i++) {
         const kino_cell *cells = row_cells(sequences, i);
         member.size = 0;
         kino__buffer_add(&member, KINO__STR("\"Patterns\": {"));
-        kino__json_add_string(&member, cells[PATTERN].value.text);
-        kino__buffer_printf(&member, ": %" PRId64 "}", cells[COUNT].value.integer);
+        kino__json_add_string(&member, cells[KINO__SEQUENCES_PATTERN].value.text);
+        kino__buffer_printf(&member, ": %" PRId64 "}", cells[KINO__SEQUENCES_COUNT].value.integer);
         w->overlay->failed |= member.failed;
         (void)kino__overlay_add_mark(w->overlay, kino__buffer_str(&member));
     }
@@ -44,14 +44,14 @@ static void add_marks(work *w, const kino__table *sequences)
  * sequences are: from 1. */
 static bool mark_calls(work *w, const kino__table *calls)
 {
-    enum { SEQUENCE = 1, EVENT };
     const kino__call_graph *g = kino__call_graph_of(w->trace, w->mode, w->has_last_step, NULL);
     uint32_t *rows = kino__overlay_rows_new(w->trace);
     uint32_t *marks = kino__overlay_marks_new(w->overlay, w->trace, "Patterns");
     bool ok = g && rows && marks;
     for (size_t i = 0; ok && i < kino__table_row_count(calls); i++) {
         const kino_cell *cells = row_cells(calls, i);
-        marks[rows[(uint32_t)cells[EVENT].value.integer]] = (uint32_t)cells[SEQUENCE].value.integer;
+        marks[rows[(uint32_t)cells[KINO__SEQUENCE_CALLS_EVENT].value.integer]] =
+            (uint32_t)cells[KINO__SEQUENCE_CALLS_SEQUENCE].value.integer;
     }
     for (uint32_t i = 0; ok && i < g->count; i++) { /* parents come before children */
         uint32_t at = g->order[i], row = g->frame->row[at];
@@ -95,13 +95,13 @@ static kino_status overlay_trace(const kino_run *run, work *w, bool *is_found,
     for (size_t i = 0; i < count; i++)
         params[i] = w->options->params[i];
     params[count] = (kino_param){"calls", "yes"};
-    kino_status st =
-        kino__overlay_analyze(run, w->trace, "kernel-sequences", params, count + 1, &result, err);
+    kino_status st = kino__overlay_analyze(run, w->trace, &kino__analysis_kernel_sequences, params,
+                                           count + 1, &result, err);
     free(params);
     if (st != KINO_OK)
         return st;
-    const kino__table *sequences = kino__overlay_table(result, "kernel_sequences");
-    const kino__table *calls = kino__overlay_table(result, "kernel_sequence_calls");
+    const kino__table *sequences = kino__analysis_table(result, KINO__KERNEL_SEQUENCES_TABLE);
+    const kino__table *calls = kino__analysis_table(result, KINO__KERNEL_SEQUENCES_CALLS);
     *is_found = calls && calls->cells.count;
     if (*is_found) {
         add_marks(w, sequences);

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "analysis/columns.h"
 #include "analysis/completeness/completeness_internal.h"
 #include "base/error.h"
 
@@ -198,22 +199,21 @@ static kino_status check(const kino__analysis *a, kino_error *err)
 
 /* -- tables -- */
 
-enum { C_RANK, C_TRACE, C_SEVERITY, C_KIND, C_COUNT, C_OF, C_FIRST, C_MEANING, C_EVENTS };
-
 static const kino_column finding_columns[] = {
-    [C_RANK] = {"rank", KINO_TYPE_INT, NULL,
-                "null: the finding is about the whole run, or the rank is unknown"},
-    [C_TRACE] = {"trace", KINO_TYPE_INT, NULL, "index of the trace in the run"},
-    [C_SEVERITY] =
+    [KINO__CHECKED_RANK] = {"rank", KINO_TYPE_INT, NULL,
+                            "null: the finding is about the whole run, or the rank is unknown"},
+    [KINO__CHECKED_TRACE] = {"trace", KINO_TYPE_INT, NULL, "index of the trace in the run"},
+    [KINO__CHECKED_SEVERITY] =
         {"severity", KINO_TYPE_STRING, NULL,
          "loss: missing data; damage: wrong data; warning: inconsistent data; note: good to know"},
-    [C_KIND] = {"kind", KINO_TYPE_STRING, NULL, NULL},
-    [C_COUNT] = {"count", KINO_TYPE_INT, "count", "how many"},
-    [C_OF] = {"of", KINO_TYPE_INT, "count", "out of how many checked"},
-    [C_FIRST] = {"first", KINO_TYPE_STRING, NULL,
-                 "where: events (earliest first), byte offsets, or ranks"},
-    [C_MEANING] = {"meaning", KINO_TYPE_STRING, NULL, NULL},
-    [C_EVENTS] = {"events", KINO_TYPE_JSON, NULL, "ids of the first events, as an array"},
+    [KINO__CHECKED_KIND] = {"kind", KINO_TYPE_STRING, NULL, NULL},
+    [KINO__CHECKED_COUNT] = {"count", KINO_TYPE_INT, "count", "how many"},
+    [KINO__CHECKED_OF] = {"of", KINO_TYPE_INT, "count", "out of how many checked"},
+    [KINO__CHECKED_FIRST] = {"first", KINO_TYPE_STRING, NULL,
+                             "where: events (earliest first), byte offsets, or ranks"},
+    [KINO__CHECKED_MEANING] = {"meaning", KINO_TYPE_STRING, NULL, NULL},
+    [KINO__CHECKED_EVENTS] = {"events", KINO_TYPE_JSON, NULL,
+                              "ids of the first events, as an array"},
     {0},
 };
 
@@ -542,10 +542,11 @@ static void hide_columns(report *r)
         return;
     bool has_all_ranks = r->run[KINO__FINDING_UNKNOWN_RANK].count == 0 &&
                          r->run[KINO__FINDING_DUPLICATE_RANK].count == 0;
-    r->findings->hidden = 1u << C_EVENTS;
+    r->findings->hidden = 1u << KINO__CHECKED_EVENTS;
     if (has_all_ranks || r->p->traces.count == 1)
-        r->findings->hidden |= 1u << C_TRACE;
-    r->findings->optional = 1u << C_RANK | 1u << C_TRACE | 1u << C_OF | 1u << C_FIRST;
+        r->findings->hidden |= 1u << KINO__CHECKED_TRACE;
+    r->findings->optional = 1u << KINO__CHECKED_RANK | 1u << KINO__CHECKED_TRACE |
+                            1u << KINO__CHECKED_OF | 1u << KINO__CHECKED_FIRST;
 }
 
 static kino_status finish(const kino__analysis *a, void *value, kino_result *result,

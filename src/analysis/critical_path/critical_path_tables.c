@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/columns.h"
 #include "analysis/critical_path/critical_path_result.h"
 #include "base/error.h"
 #include "base/large.h"
@@ -36,11 +37,12 @@ static const kino_column summary_columns[] = {
 };
 
 static const kino_column path_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, NULL},
-    {"node", KINO_TYPE_INT, NULL, "index of the node, in time order"},
-    {"event", KINO_TYPE_INT, NULL, "id of its event"},
-    {"name", KINO_TYPE_STRING, NULL, "of the event"},
-    {"is_start", KINO_TYPE_BOOL, NULL, "start of the event (otherwise its end)"},
+    [KINO__PATH_RANK] = {"rank", KINO_TYPE_INT, NULL, NULL},
+    [KINO__PATH_NODE] = {"node", KINO_TYPE_INT, NULL, "index of the node, in time order"},
+    [KINO__PATH_EVENT] = {"event", KINO_TYPE_INT, NULL, "id of its event"},
+    [KINO__PATH_NAME] = {"name", KINO_TYPE_STRING, NULL, "of the event"},
+    [KINO__PATH_IS_START] = {"is_start", KINO_TYPE_BOOL, NULL,
+                             "start of the event (otherwise its end)"},
     {"ts", KINO_TYPE_TIME, NULL, NULL},
     {0},
 };
@@ -54,10 +56,10 @@ static const kino_column type_columns[] = {
 };
 
 static const kino_column breakdown_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, NULL},
-    {"event_idx", KINO_TYPE_INT, NULL, "id of the charged event"},
-    {"duration", KINO_TYPE_DURATION, NULL, NULL},
-    {"type", KINO_TYPE_STRING, NULL, "of the edge"},
+    [KINO__PATH_PARTS_RANK] = {"rank", KINO_TYPE_INT, NULL, NULL},
+    [KINO__PATH_PARTS_EVENT] = {"event_idx", KINO_TYPE_INT, NULL, "id of the charged event"},
+    [KINO__PATH_PARTS_DURATION] = {"duration", KINO_TYPE_DURATION, NULL, NULL},
+    [KINO__PATH_PARTS_TYPE] = {"type", KINO_TYPE_STRING, NULL, "of the edge"},
     {"s_name", KINO_TYPE_STRING, NULL, "name of the event, without templates and arguments"},
     {"cat", KINO_TYPE_STRING, NULL, NULL},
     {"pid", KINO_TYPE_INT, NULL, NULL},
@@ -83,41 +85,42 @@ static const kino_column graph_columns[] = {
 };
 
 static const kino_column node_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, NULL},
-    {"node", KINO_TYPE_INT, NULL, NULL},
-    {"event", KINO_TYPE_INT, NULL, "id of its event"},
-    {"ts", KINO_TYPE_TIME, NULL, NULL},
-    {"is_start", KINO_TYPE_BOOL, NULL, NULL},
+    [KINO__PATH_NODES_RANK] = {"rank", KINO_TYPE_INT, NULL, NULL},
+    [KINO__PATH_NODES_NODE] = {"node", KINO_TYPE_INT, NULL, NULL},
+    [KINO__PATH_NODES_EVENT] = {"event", KINO_TYPE_INT, NULL, "id of its event"},
+    [KINO__PATH_NODES_TS] = {"ts", KINO_TYPE_TIME, NULL, NULL},
+    [KINO__PATH_NODES_IS_START] = {"is_start", KINO_TYPE_BOOL, NULL, NULL},
     {"is_blocking", KINO_TYPE_BOOL, NULL, "whether the event is a call that waits for the device"},
     {0},
 };
 
 static const kino_column edge_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, NULL},
-    {"begin", KINO_TYPE_INT, NULL, "node"},
-    {"end", KINO_TYPE_INT, NULL, "node"},
-    {"type", KINO_TYPE_STRING, NULL, NULL},
-    {"weight", KINO_TYPE_DURATION, NULL, NULL},
+    [KINO__PATH_EDGES_RANK] = {"rank", KINO_TYPE_INT, NULL, NULL},
+    [KINO__PATH_EDGES_BEGIN] = {"begin", KINO_TYPE_INT, NULL, "node"},
+    [KINO__PATH_EDGES_END] = {"end", KINO_TYPE_INT, NULL, "node"},
+    [KINO__PATH_EDGES_TYPE] = {"type", KINO_TYPE_STRING, NULL, NULL},
+    [KINO__PATH_EDGES_WEIGHT] = {"weight", KINO_TYPE_DURATION, NULL, NULL},
     {"attributed_event", KINO_TYPE_INT, NULL, "id of the charged event"},
     {0},
 };
 
-enum { T_SUMMARY, T_PATH, T_TYPES, T_BREAKDOWN, T_GRAPH, T_NODES, T_EDGES };
-
 const kino_table_info kino__critical_tables[] = {
-    [T_SUMMARY] = {"summary", "one row per rank and cause", summary_columns, NULL,
-                   "not available: no events in the graph"},
-    [T_PATH] = {"path", "one row per node of the critical path, in path order", path_columns, NULL,
-                NULL},
-    [T_TYPES] = {"edges_by_type", "one row per rank and type of edge", type_columns, NULL, NULL},
-    [T_BREAKDOWN] = {"breakdown", "one row per edge of the critical path, in path order",
-                     breakdown_columns, NULL, NULL},
-    [T_GRAPH] = {"graph", "one row per rank: the size of the graph and of its critical path",
-                 graph_columns, NULL, NULL},
-    [T_NODES] = {"nodes", "one row per node, if graph is set", node_columns, NULL,
-                 "requires graph"},
-    [T_EDGES] = {"edges", "one row per edge, if graph is set", edge_columns, NULL,
-                 "requires graph"},
+    [KINO__CRITICAL_TABLE_SUMMARY] = {"summary", "one row per rank and cause", summary_columns,
+                                      NULL, "not available: no events in the graph"},
+    [KINO__CRITICAL_TABLE_PATH] = {"path", "one row per node of the critical path, in path order",
+                                   path_columns, NULL, NULL},
+    [KINO__CRITICAL_TABLE_TYPES] = {"edges_by_type", "one row per rank and type of edge",
+                                    type_columns, NULL, NULL},
+    [KINO__CRITICAL_TABLE_BREAKDOWN] = {"breakdown",
+                                        "one row per edge of the critical path, in path order",
+                                        breakdown_columns, NULL, NULL},
+    [KINO__CRITICAL_TABLE_GRAPH] =
+        {"graph", "one row per rank: the size of the graph and of its critical path", graph_columns,
+         NULL, NULL},
+    [KINO__CRITICAL_TABLE_NODES] = {"nodes", "one row per node, if graph is set", node_columns,
+                                    NULL, "requires graph"},
+    [KINO__CRITICAL_TABLE_EDGES] = {"edges", "one row per edge, if graph is set", edge_columns,
+                                    NULL, "requires graph"},
     {0},
 };
 
@@ -129,7 +132,7 @@ static void add_text(kino__table *table, const char *text)
 /* Edges without time are a row only where HTA has one. */
 static void add_rank(kino_result *result, const kino__critical_rank *r, bool is_compat)
 {
-    kino__table *summary = kino__analysis_table(result, T_SUMMARY);
+    kino__table *summary = kino__analysis_table(result, KINO__CRITICAL_TABLE_SUMMARY);
     for (int b = 0; b < KINO__BOUNDS; b++) {
         if (r->bound_count[b] == 0 || (!is_compat && b == KINO__BOUND_NONE && !r->bound_time[b]))
             continue;
@@ -140,7 +143,7 @@ static void add_rank(kino_result *result, const kino__critical_rank *r, bool is_
         kino__table_add_real(summary,
                              r->path_weight ? 100 * (double)r->bound_time[b] / total : NAN);
     }
-    kino__table *types = kino__analysis_table(result, T_TYPES);
+    kino__table *types = kino__analysis_table(result, KINO__CRITICAL_TABLE_TYPES);
     for (int t = 0; t < KINO__EDGE_TYPES; t++) {
         if (r->type_count[t] == 0)
             continue;
@@ -149,7 +152,7 @@ static void add_rank(kino_result *result, const kino__critical_rank *r, bool is_
         kino__table_add_int(types, r->type_count[t]);
         kino__table_add_int(types, r->type_weight[t]);
     }
-    kino__table *graph = kino__analysis_table(result, T_GRAPH);
+    kino__table *graph = kino__analysis_table(result, KINO__CRITICAL_TABLE_GRAPH);
     const int64_t values[] = {
         r->rank,  r->events,     r->nodes,       r->in_graph,
         r->edges, r->path_nodes, r->path_events, r->path_nodes ? r->path_weight : KINO_NO_INT};
@@ -269,16 +272,17 @@ static void fill_table(void *context, unsigned worker, size_t job)
     bool ok = false;
     switch (job) {
     case 0:
-        table = expect_rows(fill->result, T_BREAKDOWN, p->parts.count);
+        table = expect_rows(fill->result, KINO__CRITICAL_TABLE_BREAKDOWN, p->parts.count);
         ok = table && add_parts(fill, table);
         break;
     case 1:
-        table = expect_rows(fill->result, T_PATH, p->parts.count + p->ranks.count);
-        nodes = expect_rows(fill->result, T_NODES, 0);
+        table =
+            expect_rows(fill->result, KINO__CRITICAL_TABLE_PATH, p->parts.count + p->ranks.count);
+        nodes = expect_rows(fill->result, KINO__CRITICAL_TABLE_NODES, 0);
         ok = table && nodes && add_nodes(fill, table, nodes);
         break;
     default:
-        table = expect_rows(fill->result, T_EDGES, p->edges.count);
+        table = expect_rows(fill->result, KINO__CRITICAL_TABLE_EDGES, p->edges.count);
         ok = table && add_edges(fill, table);
     }
     fill->has_failed[job] = !ok;

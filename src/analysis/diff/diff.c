@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/columns.h"
 #include "base/error.h"
 
 /* -- sums by name -- */
@@ -274,21 +275,23 @@ static void deinit(void *value)
     }
 
 static const kino_column step_columns[] = {
-    {"part", KINO_TYPE_STRING, NULL, "Step time and its parts"},
-    {"left", KINO_TYPE_DURATION, NULL, "mean per step"},
-    {"right", KINO_TYPE_DURATION, NULL, "mean per step"},
-    CHANGE("the averages"),
+    [KINO__DIFF_STEPS_PART] = {"part", KINO_TYPE_STRING, NULL, "Step time and its parts"},
+    [KINO__DIFF_STEPS_LEFT] = {"left", KINO_TYPE_DURATION, NULL, "mean per step"},
+    [KINO__DIFF_STEPS_RIGHT] = {"right", KINO_TYPE_DURATION, NULL, "mean per step"},
+    [KINO__DIFF_STEPS_DELTA] = CHANGE("the averages"),
     {"left_share", KINO_TYPE_PERCENT, NULL, "of the step time"},
     {"right_share", KINO_TYPE_PERCENT, NULL, "of the step time"},
     {0},
 };
 
 static const kino_column op_columns[] = {
-    {"name", KINO_TYPE_STRING, NULL, "of the operator"},
-    {"change", KINO_TYPE_STRING, NULL, "new: only on the right; gone: only on the left; both"},
-    BOTH("time", KINO_TYPE_DURATION, NULL,
-         "self time per step: device, or host if there is no device time"),
-    CHANGE("the times"),
+    [KINO__DIFF_NAMES_NAME] = {"name", KINO_TYPE_STRING, NULL, "of the operator"},
+    [KINO__DIFF_NAMES_CHANGE] = {"change", KINO_TYPE_STRING, NULL,
+                                 "new: only on the right; gone: only on the left; both"},
+    [KINO__DIFF_NAMES_LEFT] =
+        BOTH("time", KINO_TYPE_DURATION, NULL,
+             "self time per step: device, or host if there is no device time"),
+    [KINO__DIFF_NAMES_DELTA] = CHANGE("the times"),
     BOTH("calls", KINO_TYPE_FLOAT, NULL, "calls a step"),
     BOTH("host_duration", KINO_TYPE_DURATION, NULL, "on the host, per step"),
     BOTH("device_duration", KINO_TYPE_DURATION, NULL, "device work launched below it, per step"),
@@ -298,10 +301,12 @@ static const kino_column op_columns[] = {
 };
 
 static const kino_column kernel_columns[] = {
-    {"name", KINO_TYPE_STRING, NULL, "of the kernel"},
-    {"change", KINO_TYPE_STRING, NULL, "new: only on the right; gone: only on the left; both"},
-    BOTH("time", KINO_TYPE_DURATION, NULL, "sum of its durations, per step"),
-    CHANGE("the times"),
+    [KINO__DIFF_NAMES_NAME] = {"name", KINO_TYPE_STRING, NULL, "of the kernel"},
+    [KINO__DIFF_NAMES_CHANGE] = {"change", KINO_TYPE_STRING, NULL,
+                                 "new: only on the right; gone: only on the left; both"},
+    [KINO__DIFF_NAMES_LEFT] =
+        BOTH("time", KINO_TYPE_DURATION, NULL, "sum of its durations, per step"),
+    [KINO__DIFF_NAMES_DELTA] = CHANGE("the times"),
     BOTH("calls", KINO_TYPE_FLOAT, NULL, "calls a step"),
     {0},
 };
@@ -331,29 +336,32 @@ static const kino_column tree_op_columns[] = {
 };
 
 static const kino_column check_columns[] = {
-    {"expression", KINO_TYPE_STRING, NULL, "as given"},
-    {"passed", KINO_TYPE_BOOL, NULL,
-     "yes: nothing it names grew by more than the limit; no: failed"},
-    {"name", KINO_TYPE_STRING, NULL, "name of what grew, or of what was checked"},
-    {"left", KINO_TYPE_DURATION, NULL, "a step"},
-    {"right", KINO_TYPE_DURATION, NULL, "a step"},
-    {"delta", KINO_TYPE_DURATION, NULL, "right - left"},
-    {"percent", KINO_TYPE_PERCENT, NULL, "change relative to left; null: left is 0"},
+    [KINO__DIFF_CHECKS_EXPRESSION] = {"expression", KINO_TYPE_STRING, NULL, "as given"},
+    [KINO__DIFF_CHECKS_PASSED] = {"passed", KINO_TYPE_BOOL, NULL,
+                                  "yes: nothing it names grew by more than the limit; no: failed"},
+    [KINO__DIFF_CHECKS_NAME] = {"name", KINO_TYPE_STRING, NULL,
+                                "name of what grew, or of what was checked"},
+    [KINO__DIFF_CHECKS_LEFT] = {"left", KINO_TYPE_DURATION, NULL, "a step"},
+    [KINO__DIFF_CHECKS_RIGHT] = {"right", KINO_TYPE_DURATION, NULL, "a step"},
+    [KINO__DIFF_CHECKS_DELTA] = {"delta", KINO_TYPE_DURATION, NULL, "right - left"},
+    [KINO__DIFF_CHECKS_PERCENT] = {"percent", KINO_TYPE_PERCENT, NULL,
+                                   "change relative to left; null: left is 0"},
     {0},
 };
 
 static const kino_table_info tables[] = {
-    {"diff_steps", "one row per part of the step", step_columns, "Steps", "no steps"},
-    {"diff_ops", "one row per operator, largest change first", op_columns, "Operators",
-     "no operators"},
-    {"diff_kernels", "one row per kernel, largest change first", kernel_columns, "Kernels",
-     "no kernels"},
-    {"diff_tree", "one row per pair of nodes, parents before children", tree_columns, "Tree",
-     "no operators"},
-    {"diff_tree_ops", "one row per operator below a pair of nodes", tree_op_columns,
-     "Operators of the tree", "not requested"},
-    {"diff_checks", "one row per expression and what it names", check_columns, "Checks",
-     "not requested"},
+    [KINO__DIFF_TABLE_STEPS] = {"diff_steps", "one row per part of the step", step_columns, "Steps",
+                                "no steps"},
+    [KINO__DIFF_TABLE_OPS] = {"diff_ops", "one row per operator, largest change first", op_columns,
+                              "Operators", "no operators"},
+    [KINO__DIFF_TABLE_KERNELS] = {"diff_kernels", "one row per kernel, largest change first",
+                                  kernel_columns, "Kernels", "no kernels"},
+    [KINO__DIFF_TABLE_TREE] = {"diff_tree", "one row per pair of nodes, parents before children",
+                               tree_columns, "Tree", "no operators"},
+    [KINO__DIFF_TABLE_TREE_OPS] = {"diff_tree_ops", "one row per operator below a pair of nodes",
+                                   tree_op_columns, "Operators of the tree", "not requested"},
+    [KINO__DIFF_TABLE_CHECKS] = {"diff_checks", "one row per expression and what it names",
+                                 check_columns, "Checks", "not requested"},
     {0},
 };
 

@@ -6,10 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/columns.h"
 #include "analysis/distributed/distributed.h"
 #include "base/error.h"
-
-enum { T_COMPUTATION, T_COMMUNICATION, T_OPS, T_WORKERS };
 
 static const kino_column computation_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, "rank of the trace; null: unknown"},
@@ -23,25 +22,34 @@ static const kino_column computation_columns[] = {
 };
 
 static const kino_column communication_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "rank of the trace; null: unknown"},
-    {"worker", KINO_TYPE_STRING, NULL, "from the name of the file"},
-    {"step", KINO_TYPE_STRING, NULL, "name of the step; null: calls outside steps; all: the mean"},
-    {"data_transfer_time", KINO_TYPE_DURATION, NULL, "time of the fastest participant"},
-    {"synchronizing_time", KINO_TYPE_DURATION, NULL, "the rest: waiting; null: only one worker"},
+    [KINO__TRANSFERS_RANK] = {"rank", KINO_TYPE_INT, NULL, "rank of the trace; null: unknown"},
+    [KINO__TRANSFERS_WORKER] = {"worker", KINO_TYPE_STRING, NULL, "from the name of the file"},
+    [KINO__TRANSFERS_STEP] = {"step", KINO_TYPE_STRING, NULL,
+                              "name of the step; null: calls outside steps; all: the mean"},
+    [KINO__TRANSFERS_TRANSFER] = {"data_transfer_time", KINO_TYPE_DURATION, NULL,
+                                  "time of the fastest participant"},
+    [KINO__TRANSFERS_WAITING] = {"synchronizing_time", KINO_TYPE_DURATION, NULL,
+                                 "the rest: waiting; null: only one worker"},
     {0},
 };
 
 static const kino_column op_columns[] = {
-    {"rank", KINO_TYPE_INT, NULL, "rank of the trace; null: unknown"},
-    {"worker", KINO_TYPE_STRING, NULL, "from the name of the file"},
-    {"name", KINO_TYPE_STRING, NULL, "of the collective"},
-    {"calls", KINO_TYPE_INT, "count", "how often it was called"},
-    {"total_size", KINO_TYPE_BYTES, NULL, "size of the inputs; null: not recorded"},
-    {"avg_size", KINO_TYPE_BYTES, NULL, "total_size / calls"},
-    {"total_latency", KINO_TYPE_DURATION, NULL,
-     "time covered by its kernels, or by host spans if there are none"},
-    {"avg_latency", KINO_TYPE_DURATION, NULL, "total_latency / calls"},
-    {"data_transfer_time", KINO_TYPE_DURATION, NULL, "part spent transferring data"},
+    [KINO__COMMUNICATION_OPS_RANK] = {"rank", KINO_TYPE_INT, NULL,
+                                      "rank of the trace; null: unknown"},
+    [KINO__COMMUNICATION_OPS_WORKER] = {"worker", KINO_TYPE_STRING, NULL,
+                                        "from the name of the file"},
+    [KINO__COMMUNICATION_OPS_NAME] = {"name", KINO_TYPE_STRING, NULL, "of the collective"},
+    [KINO__COMMUNICATION_OPS_CALLS] = {"calls", KINO_TYPE_INT, "count", "how often it was called"},
+    [KINO__COMMUNICATION_OPS_SIZE] = {"total_size", KINO_TYPE_BYTES, NULL,
+                                      "size of the inputs; null: not recorded"},
+    [KINO__COMMUNICATION_OPS_MEAN_SIZE] = {"avg_size", KINO_TYPE_BYTES, NULL, "total_size / calls"},
+    [KINO__COMMUNICATION_OPS_LATENCY] =
+        {"total_latency", KINO_TYPE_DURATION, NULL,
+         "time covered by its kernels, or by host spans if there are none"},
+    [KINO__COMMUNICATION_OPS_MEAN_LATENCY] = {"avg_latency", KINO_TYPE_DURATION, NULL,
+                                              "total_latency / calls"},
+    [KINO__COMMUNICATION_OPS_TRANSFER] = {"data_transfer_time", KINO_TYPE_DURATION, NULL,
+                                          "part spent transferring data"},
     {"avg_data_transfer_time", KINO_TYPE_DURATION, NULL, "data_transfer_time / calls"},
     {0},
 };
@@ -62,14 +70,17 @@ static const kino_column worker_columns[] = {
 #define NO_COMMUNICATION "not available: see the notes"
 
 const kino_table_info kino__dist_tables[] = {
-    {"computation_overview", "one row per worker and step: where the time went; means first",
-     computation_columns, "Computation and communication", NO_COMMUNICATION},
-    {"communication_overview", "one row per worker and step: transfer and waiting; means first",
-     communication_columns, "Transfer and waiting", NO_COMMUNICATION},
-    {"communication_ops", "one row per worker and collective, in order of first call", op_columns,
-     "Collectives", NO_COMMUNICATION},
-    {"workers", "one row per device of a worker", worker_columns, "Workers and their devices",
-     "not available"},
+    [KINO__DISTRIBUTED_COMPUTATION] =
+        {"computation_overview", "one row per worker and step: where the time went; means first",
+         computation_columns, "Computation and communication", NO_COMMUNICATION},
+    [KINO__DISTRIBUTED_TRANSFERS] =
+        {"communication_overview", "one row per worker and step: transfer and waiting; means first",
+         communication_columns, "Transfer and waiting", NO_COMMUNICATION},
+    [KINO__DISTRIBUTED_OPS] = {"communication_ops",
+                               "one row per worker and collective, in order of first call",
+                               op_columns, "Collectives", NO_COMMUNICATION},
+    [KINO__DISTRIBUTED_WORKERS] = {"workers", "one row per device of a worker", worker_columns,
+                                   "Workers and their devices", "not available"},
     {0},
 };
 
@@ -490,10 +501,11 @@ static bool write_all(const kino__dist *d, const kino__dist_matches *matches, bo
     adding adder = {.d = d, .matches = matches};
     step_rows rows = {0};
     kino__map_init(&rows.order, NULL);
-    bool ok = write_computation(kino__analysis_table(result, T_COMPUTATION), d, &rows) &&
-              write_communication(kino__analysis_table(result, T_COMMUNICATION), &adder, &rows,
-                                  is_compat) &&
-              write_ops(kino__analysis_table(result, T_OPS), &adder);
+    bool ok =
+        write_computation(kino__analysis_table(result, KINO__DISTRIBUTED_COMPUTATION), d, &rows) &&
+        write_communication(kino__analysis_table(result, KINO__DISTRIBUTED_TRANSFERS), &adder,
+                            &rows, is_compat) &&
+        write_ops(kino__analysis_table(result, KINO__DISTRIBUTED_OPS), &adder);
     kino__map_deinit(&rows.order);
     kino__vec_deinit(&rows.items);
     kino__vec_deinit(&adder.entries);
@@ -506,11 +518,11 @@ static bool write_all(const kino__dist *d, const kino__dist_matches *matches, bo
 /* People need not see columns of what no trace tells. */
 static void hide_unknown(kino_result *result)
 {
-    for (size_t i = T_COMPUTATION; i <= T_WORKERS; i++) {
+    for (size_t i = KINO__DISTRIBUTED_COMPUTATION; i <= KINO__DISTRIBUTED_WORKERS; i++) {
         kino__table *table = kino__analysis_table(result, i);
         if (table)
-            table->optional |=
-                i == T_WORKERS ? 0xffu & ~(1u << 4) : 1u << 1; /* 4: device, 1: worker */
+            table->optional |= i == KINO__DISTRIBUTED_WORKERS ? 0xffu & ~(1u << 4)
+                                                              : 1u << 1; /* 4: device, 1: worker */
     }
 }
 
@@ -531,7 +543,7 @@ kino_status kino__dist_finish(const kino__analysis *a, void *partial, kino_resul
     kino__dist_matches matches;
     bool ok = kino__dist_match(d, is_compat, &matches) && write_all(d, &matches, is_compat, result);
     if (ok)
-        write_workers(kino__analysis_table(result, T_WORKERS), d, is_compat);
+        write_workers(kino__analysis_table(result, KINO__DISTRIBUTED_WORKERS), d, is_compat);
     if (ok && !is_compat && d->records.count)
         add_notes(d, &matches, result);
     ok = ok && (is_compat || d->records.count == 0 || kino__verdict_add_note(&d->verdict, result));

@@ -5,6 +5,7 @@
  * docs/analyses/memory.md. Cost: n log n in the records, linear in the operators. */
 #include <stdlib.h>
 
+#include "analysis/columns.h"
 #include "analysis/memory/memory_internal.h"
 #include "base/error.h"
 
@@ -225,16 +226,22 @@ static const kino_param_info params[] = {
     }
 
 static const kino_column statistic_columns[] = {
-    RANK,
-    DEVICE,
-    {"operator_name", KINO_TYPE_STRING, NULL, NULL},
-    {"calls", KINO_TYPE_INT, "count", "calls of the operator, on any device"},
-    {"size_increase", KINO_TYPE_BYTES, NULL, "allocated - released, with operators below"},
-    {"self_size_increase", KINO_TYPE_BYTES, NULL, "the same, in the operator itself"},
-    {"allocation_count", KINO_TYPE_INT, "count", "with operators below"},
-    {"self_allocation_count", KINO_TYPE_INT, "count", "in the operator itself"},
-    {"allocation_size", KINO_TYPE_BYTES, NULL, "sum of allocations, with operators below"},
-    {"self_allocation_size", KINO_TYPE_BYTES, NULL, "the same, in the operator itself"},
+    [KINO__STATISTICS_RANK] = RANK,
+    [KINO__STATISTICS_DEVICE] = DEVICE,
+    [KINO__STATISTICS_OPERATOR] = {"operator_name", KINO_TYPE_STRING, NULL, NULL},
+    [KINO__STATISTICS_CALLS] = {"calls", KINO_TYPE_INT, "count",
+                                "calls of the operator, on any device"},
+    [KINO__STATISTICS_INCREASE] = {"size_increase", KINO_TYPE_BYTES, NULL,
+                                   "allocated - released, with operators below"},
+    [KINO__STATISTICS_SELF_INCREASE] = {"self_size_increase", KINO_TYPE_BYTES, NULL,
+                                        "the same, in the operator itself"},
+    [KINO__STATISTICS_COUNT] = {"allocation_count", KINO_TYPE_INT, "count", "with operators below"},
+    [KINO__STATISTICS_SELF_COUNT] = {"self_allocation_count", KINO_TYPE_INT, "count",
+                                     "in the operator itself"},
+    [KINO__STATISTICS_SIZE] = {"allocation_size", KINO_TYPE_BYTES, NULL,
+                               "sum of allocations, with operators below"},
+    [KINO__STATISTICS_SELF_SIZE] = {"self_allocation_size", KINO_TYPE_BYTES, NULL,
+                                    "the same, in the operator itself"},
     {0},
 };
 
@@ -252,40 +259,44 @@ static const kino_column event_columns[] = {
 };
 
 static const kino_column curve_columns[] = {
-    RANK,
-    DEVICE,
-    {"time", KINO_TYPE_TIME, NULL, NULL},
-    {"allocated", KINO_TYPE_BYTES, NULL, "in use from then on"},
+    [KINO__CURVE_RANK] = RANK,
+    [KINO__CURVE_DEVICE] = DEVICE,
+    [KINO__CURVE_TIME] = {"time", KINO_TYPE_TIME, NULL, NULL},
+    [KINO__CURVE_ALLOCATED] = {"allocated", KINO_TYPE_BYTES, NULL, "in use from then on"},
     {"reserved", KINO_TYPE_BYTES, NULL, "held by the allocator"},
     {0},
 };
 
 static const kino_column peak_columns[] = {
-    RANK,
-    DEVICE,
-    {"peak_allocated", KINO_TYPE_BYTES, NULL, "most memory in use at one time"},
-    {"peak_time", KINO_TYPE_TIME, NULL, "when the peak was first reached"},
-    {"operator", KINO_TYPE_STRING, NULL, "operator whose allocation reached the peak"},
-    {"event_id", KINO_TYPE_INT, NULL, "size of that allocation"},
-    {"peak_reserved", KINO_TYPE_BYTES, NULL, "most memory held by the allocator"},
-    {"total_memory", KINO_TYPE_BYTES, NULL, "of the device"},
-    {"peak_percent", KINO_TYPE_PERCENT, NULL, "peak_allocated / total_memory"},
+    [KINO__PEAKS_RANK] = RANK,
+    [KINO__PEAKS_DEVICE] = DEVICE,
+    [KINO__PEAKS_ALLOCATED] = {"peak_allocated", KINO_TYPE_BYTES, NULL,
+                               "most memory in use at one time"},
+    [KINO__PEAKS_TIME] = {"peak_time", KINO_TYPE_TIME, NULL, "when the peak was first reached"},
+    [KINO__PEAKS_OPERATOR] = {"operator", KINO_TYPE_STRING, NULL,
+                              "operator whose allocation reached the peak"},
+    [KINO__PEAKS_EVENT] = {"event_id", KINO_TYPE_INT, NULL, "size of that allocation"},
+    [KINO__PEAKS_RESERVED] = {"peak_reserved", KINO_TYPE_BYTES, NULL,
+                              "most memory held by the allocator"},
+    [KINO__PEAKS_TOTAL] = {"total_memory", KINO_TYPE_BYTES, NULL, "of the device"},
+    [KINO__PEAKS_PERCENT] = {"peak_percent", KINO_TYPE_PERCENT, NULL,
+                             "peak_allocated / total_memory"},
     {"records", KINO_TYPE_INT, "count", "allocations and releases of the device"},
     {0},
 };
 
-enum { STATISTICS, EVENTS, CURVE, PEAKS };
-
 static const kino_table_info tables[] = {
-    [STATISTICS] = {"memory_statistics",
-                    "one row per device and operator, largest self increase first",
-                    statistic_columns, NULL, "none: no allocation is inside an operator"},
-    [EVENTS] = {"memory_events", "one row per block: first the released ones, by release time",
-                event_columns, NULL, "none: no allocation has an address"},
-    [CURVE] = {"memory_curve", "memory of each device over time", curve_columns, NULL,
-               "none: no record has totals"},
-    [PEAKS] = {"memory_peaks", "one row per device", peak_columns, NULL,
-               "none: the trace has no allocations"},
+    [KINO__MEMORY_STATISTICS] = {"memory_statistics",
+                                 "one row per device and operator, largest self increase first",
+                                 statistic_columns, NULL,
+                                 "none: no allocation is inside an operator"},
+    [KINO__MEMORY_EVENTS] = {"memory_events",
+                             "one row per block: first the released ones, by release time",
+                             event_columns, NULL, "none: no allocation has an address"},
+    [KINO__MEMORY_CURVE] = {"memory_curve", "memory of each device over time", curve_columns, NULL,
+                            "none: no record has totals"},
+    [KINO__MEMORY_PEAKS] = {"memory_peaks", "one row per device", peak_columns, NULL,
+                            "none: the trace has no allocations"},
     {0},
 };
 
@@ -408,10 +419,10 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     kino_str asked = kino__param_text(a, KINO__MEMORY_DEVICE);
     if (asked.size && p->records && p->peaks.count == 0)
         return no_device(p, asked, err);
-    add_statistics(p, kino__analysis_table(result, STATISTICS));
-    add_events(p, kino__analysis_table(result, EVENTS));
-    add_curve(p, kino__analysis_table(result, CURVE));
-    add_peaks(p, kino__analysis_table(result, PEAKS));
+    add_statistics(p, kino__analysis_table(result, KINO__MEMORY_STATISTICS));
+    add_events(p, kino__analysis_table(result, KINO__MEMORY_EVENTS));
+    add_curve(p, kino__analysis_table(result, KINO__MEMORY_CURVE));
+    add_peaks(p, kino__analysis_table(result, KINO__MEMORY_PEAKS));
     add_notes(p, result);
     return KINO_OK;
 }

@@ -10,6 +10,7 @@
 #define KINO__ANALYSIS_MODULE_TREE_H
 
 #include "analysis/analysis.h"
+#include "analysis/columns.h"
 #include "model/profile/profile.h"
 
 /* Sums over the calls of a module; ns. */
@@ -72,20 +73,23 @@ void kino__module_partial_deinit(kino__module_partial *partial);
 void kino__module_partial_tell(const kino__module_partial *partial, kino__table *table);
 
 #define KINO__MODULE_COLUMNS                                                                       \
-    {"rank", KINO_TYPE_INT, NULL, NULL},                                                           \
-        {"id", KINO_TYPE_INT, NULL, "id of the place in the tree"},                                \
-        {"parent", KINO_TYPE_INT, NULL, "id of the parent; null at the top"},                      \
-        {"depth", KINO_TYPE_INT, NULL, "0 at the top"}, {"name", KINO_TYPE_STRING, NULL, NULL},    \
-        {"module_id", KINO_TYPE_INT, NULL, "number of the module object"},                         \
-        {"occurrences", KINO_TYPE_INT, "count", "calls"},                                          \
-        {"operators", KINO_TYPE_INT, "count", "operators called directly, over all calls"},        \
-        {"host_duration", KINO_TYPE_DURATION, NULL, "total of all calls"},                         \
-        {"self_host_duration", KINO_TYPE_DURATION, NULL, "without child modules and launches"},    \
-        {"device_duration", KINO_TYPE_DURATION, NULL, "device work launched below"},               \
-        {"self_device_duration", KINO_TYPE_DURATION, NULL,                                         \
-         "part of it launched by operators called directly"},                                      \
-        {"avg_duration", KINO_TYPE_DURATION, NULL,                                                 \
-         "device time per call; host time if that is 0"},                                          \
-        {0},
+    [KINO__MODULES_RANK] = {"rank", KINO_TYPE_INT, NULL, NULL},                                    \
+    [KINO__MODULES_ID] = {"id", KINO_TYPE_INT, NULL, "id of the place in the tree"},               \
+    [KINO__MODULES_PARENT] = {"parent", KINO_TYPE_INT, NULL, "id of the parent; null at the top"}, \
+    [KINO__MODULES_DEPTH] = {"depth", KINO_TYPE_INT, NULL, "0 at the top"},                        \
+    [KINO__MODULES_NAME] = {"name", KINO_TYPE_STRING, NULL, NULL},                                 \
+    [KINO__MODULES_MODULE] = {"module_id", KINO_TYPE_INT, NULL, "number of the module object"},    \
+    [KINO__MODULES_CALLS] = {"occurrences", KINO_TYPE_INT, "count", "calls"},                      \
+    [KINO__MODULES_OPERATORS] = {"operators", KINO_TYPE_INT, "count",                              \
+                                 "operators called directly, over all calls"},                     \
+    [KINO__MODULES_HOST] = {"host_duration", KINO_TYPE_DURATION, NULL, "total of all calls"},      \
+    [KINO__MODULES_SELF_HOST] = {"self_host_duration", KINO_TYPE_DURATION, NULL,                   \
+                                 "without child modules and launches"},                            \
+    [KINO__MODULES_DEVICE] = {"device_duration", KINO_TYPE_DURATION, NULL,                         \
+                              "device work launched below"},                                       \
+    [KINO__MODULES_SELF_DEVICE] = {"self_device_duration", KINO_TYPE_DURATION, NULL,               \
+                                   "part of it launched by operators called directly"},            \
+    {"avg_duration", KINO_TYPE_DURATION, NULL, "device time per call; host time if that is 0"},    \
+    {0},
 
 #endif

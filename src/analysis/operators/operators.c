@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "analysis/analysis.h"
+#include "analysis/columns.h"
 #include "analysis/operators/operators_internal.h"
 #include "base/error.h"
 
@@ -298,34 +299,26 @@ static const kino_param_info params[] = {
 };
 
 enum {
-    C_RANK,
-    C_NAME,
-    C_SHAPE,
-    C_CALLS,
-    C_DEVICE_SELF,
-    C_DEVICE_TOTAL,
-    C_HOST_SELF,
-    C_HOST_TOTAL,
-    C_ELIGIBLE,
+    C_ELIGIBLE = KINO__OPERATORS_HOST_TOTAL + 1,
     C_TENSOR_SELF,
     C_TENSOR_TOTAL,
     C_LAST /* has_call_stack, or call_stack */
 };
 
 #define COMMON_COLUMNS                                                                             \
-    [C_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: unknown"},                                     \
-    [C_NAME] = {"name", KINO_TYPE_STRING, NULL, "name of the operator"},                           \
-    [C_SHAPE] = {"input_shape", KINO_TYPE_STRING, NULL,                                            \
-                 "shapes of the inputs; null: grouped by name, or not recorded"},                  \
-    [C_CALLS] = {"calls", KINO_TYPE_INT, "count", "number of calls"},                              \
-    [C_DEVICE_SELF] = {"device_self_duration", KINO_TYPE_DURATION, NULL,                           \
-                       "device work it launched directly; null: no device"},                       \
-    [C_DEVICE_TOTAL] = {"device_total_duration", KINO_TYPE_DURATION, NULL,                         \
-                        "including what operators inside it launched"},                            \
-    [C_HOST_SELF] = {"host_self_duration", KINO_TYPE_DURATION, NULL,                               \
-                     "excluding operators inside it and launch calls"},                            \
-    [C_HOST_TOTAL] = {"host_total_duration", KINO_TYPE_DURATION, NULL,                             \
-                      "from start to end on the host"},                                            \
+    [KINO__OPERATORS_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: unknown"},                       \
+    [KINO__OPERATORS_NAME] = {"name", KINO_TYPE_STRING, NULL, "name of the operator"},             \
+    [KINO__OPERATORS_SHAPE] = {"input_shape", KINO_TYPE_STRING, NULL,                              \
+                               "shapes of the inputs; null: grouped by name, or not recorded"},    \
+    [KINO__OPERATORS_CALLS] = {"calls", KINO_TYPE_INT, "count", "number of calls"},                \
+    [KINO__OPERATORS_DEVICE_SELF] = {"device_self_duration", KINO_TYPE_DURATION, NULL,             \
+                                     "device work it launched directly; null: no device"},         \
+    [KINO__OPERATORS_DEVICE_TOTAL] = {"device_total_duration", KINO_TYPE_DURATION, NULL,           \
+                                      "including what operators inside it launched"},              \
+    [KINO__OPERATORS_HOST_SELF] = {"host_self_duration", KINO_TYPE_DURATION, NULL,                 \
+                                   "excluding operators inside it and launch calls"},              \
+    [KINO__OPERATORS_HOST_TOTAL] = {"host_total_duration", KINO_TYPE_DURATION, NULL,               \
+                                    "from start to end on the host"},                              \
     [C_ELIGIBLE] = {"tc_eligible", KINO_TYPE_BOOL, NULL, "whether it could use tensor cores"},     \
     [C_TENSOR_SELF] = {"tc_self_ratio", KINO_TYPE_PERCENT, NULL,                                   \
                        "share of device_self_duration on tensor cores"},                           \
@@ -413,10 +406,10 @@ static void hide(const kino__analysis *a, const partial *p, kino__table *table)
     if (!table)
         return;
     if (kino__str_is(kino__param_text(a, P_GROUP), "name"))
-        table->hidden |= 1u << C_SHAPE;
+        table->hidden |= 1u << KINO__OPERATORS_SHAPE;
     if (p->without_device + p->without_operators == p->traces)
-        table->hidden |= 1u << C_DEVICE_SELF | 1u << C_DEVICE_TOTAL | 1u << C_ELIGIBLE |
-                         1u << C_TENSOR_SELF | 1u << C_TENSOR_TOTAL;
+        table->hidden |= 1u << KINO__OPERATORS_DEVICE_SELF | 1u << KINO__OPERATORS_DEVICE_TOTAL |
+                         1u << C_ELIGIBLE | 1u << C_TENSOR_SELF | 1u << C_TENSOR_TOTAL;
 }
 
 static kino_status finish(const kino__analysis *a, void *value, kino_result *result,

@@ -137,3 +137,39 @@ TEST(table_keeps_input_notes_and_params)
     CHECK_STR(result->params.items[0].name, "top");
     kino_result_free(result);
 }
+
+TEST(cells_are_read_by_place_and_type)
+{
+    enum { C_NAME, C_COUNT, C_SHARE, C_EVENTS, C_COLUMNS };
+    static const kino_column typed[] = {[C_NAME] = {"name", KINO_TYPE_STRING, NULL, NULL},
+                                        [C_COUNT] = {"count", KINO_TYPE_INT, NULL, NULL},
+                                        [C_SHARE] = {"share", KINO_TYPE_PERCENT, NULL, NULL},
+                                        [C_EVENTS] = {"events", KINO_TYPE_JSON, NULL, NULL}};
+    static const int64_t ids[] = {4294967297, 7};
+    kino_result *result = kino__result_new("test");
+    kino__table *table = kino__result_add_table(result, "rows", typed, C_COLUMNS);
+    REQUIRE(table != NULL);
+    for (size_t row = 0; row < 3; row++) { /* 2 ids, 1 id, none */
+        kino__table_add_text(table, KINO__STR("a"));
+        kino__table_add_int(table, (int64_t)row);
+        kino__table_add_real(table, 12.5);
+        kino__table_add_ids(table, ids, 2 - row);
+    }
+    CHECK_EQ(kino__table_int(table, 2, C_COUNT), 2);
+    CHECK(kino__table_real(table, 0, C_SHARE) == 12.5);
+    CHECK(kino__str_is(kino__table_text(table, 1, C_NAME), "a"));
+    CHECK(kino__str_is(kino__table_text(table, 0, C_EVENTS), "[4294967297, 7]"));
+    CHECK(kino__str_is(kino__table_text(table, 2, C_EVENTS), "[]"));
+    REQUIRE_EQ(kino__table_ids(table, 0, C_EVENTS).count, 2);
+    CHECK_EQ(kino__table_ids(table, 0, C_EVENTS).ids[1], 7);
+    REQUIRE_EQ(kino__table_ids(table, 1, C_EVENTS).count, 1);
+    CHECK_EQ(kino__table_ids(table, 1, C_EVENTS).ids[0], ids[0]);
+    CHECK_EQ(kino__table_ids(table, 2, C_EVENTS).count, 0);
+    CHECK_EQ(kino__table_ids(table, 0, C_NAME).count, 0);
+    /* what is not there, or is something else */
+    CHECK_EQ(kino__table_int(table, 0, C_NAME), KINO_NO_INT);
+    CHECK_EQ(kino__table_int(table, 3, C_COUNT), KINO_NO_INT);
+    CHECK(isnan(kino__table_real(table, 0, C_COUNT)));
+    CHECK_EQ(kino__table_text(table, 0, C_COLUMNS).size, 0);
+    kino_result_free(result);
+}
