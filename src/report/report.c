@@ -245,7 +245,7 @@ static kino_status compose(kino__report *report, kino_run *run, work *w, kino_er
     KINO_TRY(take_results(report, w, err));
     kino__report_head(report, run, facts);
     kino__report_steps(report, facts, &numbers);
-    kino__report_sections(report, run, facts, &numbers);
+    kino__report_sections(&(kino__report_input){report, run, facts, &numbers});
     kino__report_say(report, &numbers);
     if (!report->is_full)
         drop_bulk(report);

@@ -6,8 +6,9 @@
  *   report_head.c     what ran
  *   report_ranges.c   ranges that the program marked
  *   report_say.c      the paragraph, by rules
- *   report_top.c      the largest operators and kernels
- *   report_tables.c   the other sections from the analyses' tables */
+ *   report_tables.c   the list of sections, and what they share
+ *   report_groups.c   rows of the same name added up
+ *   section_<name>.c  a section each */
 #ifndef KINO__REPORT_INTERNAL_H
 #define KINO__REPORT_INTERNAL_H
 
@@ -138,13 +139,49 @@ void kino__report_head(kino__report *report, const kino_run *run, const kino__re
 /* Average step, bars of ranks and steps. */
 void kino__report_steps(kino__report *report, const kino__report_facts *facts,
                         kino__report_numbers *numbers);
-/* Sections and findings from report->results; adds to numbers. */
-void kino__report_sections(kino__report *report, const kino_run *run,
-                           const kino__report_facts *facts, kino__report_numbers *numbers);
 
-/* Of these, operators and kernels (report_top.c). */
-void kino__report_top(kino__report *report, const kino_run *run, const kino__report_facts *facts,
-                      kino__report_numbers *numbers);
+/* -- sections, from report->results; a new one: a file and a line in sections.def -- */
+
+/* What a section is made from, and where it goes. */
+typedef struct kino__report_input {
+    kino__report *report;
+    const kino_run *run;
+    const kino__report_facts *facts;
+    kino__report_numbers *numbers; /* for the sentences: a section adds its own */
+} kino__report_input;
+
+#define SECTION(name) void kino__report_section_##name(const kino__report_input *in);
+#include "report/sections.def"
+#undef SECTION
+
+void kino__report_sections(const kino__report_input *in);
+
+/* Is there more than samples of the CPU? */
+static inline bool kino__report_has_events(const kino__report_input *in)
+{
+    return !in->numbers->has_samples || in->numbers->events_used;
+}
+
+/* A column of an analysis' table (analysis/columns.h) as people see it. */
+typedef struct kino__shown_column {
+    size_t column;
+    const char *title; /* NULL ends a list */
+} kino__shown_column;
+
+enum { KINO__ANY_COLUMN = 255 };
+
+/* Which rows: those of one rank, or with a value in a column. */
+typedef struct kino__row_filter {
+    int64_t rank; /* KINO_NO_INT: of all */
+    size_t needs; /* KINO__ANY_COLUMN: nothing */
+} kino__row_filter;
+
+extern const kino__row_filter kino__all_rows;
+
+/* A table of an analysis with some of its columns and rows. */
+kino__table *kino__report_copy_table(kino__report *report, const kino__table *source,
+                                     const char *name, const kino__shown_column *shown,
+                                     kino__row_filter filter);
 /* Ranges, where there are no operators; false: there are none (report_ranges.c). */
 bool kino__report_ranges(kino__report *report, const kino_run *run,
                          const kino__report_facts *facts);
