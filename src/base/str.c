@@ -132,6 +132,11 @@ void kino__buffer_printf(kino__buffer *buffer, const char *format, ...)
     va_end(again);
 }
 
+void kino__buffer_trim(kino__buffer *buffer)
+{
+    kino__vec_shrink((void **)&buffer->data, &buffer->capacity, buffer->size, 1, buffer->allocator);
+}
+
 void kino__buffer_deinit(kino__buffer *buffer)
 {
     kino__resize(buffer->allocator, buffer->data, buffer->capacity, 0);

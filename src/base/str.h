@@ -53,6 +53,8 @@ typedef struct kino__buffer {
 char *kino__buffer_reserve(kino__buffer *buffer, size_t extra);
 void kino__buffer_add(kino__buffer *buffer, kino_str text);
 void kino__buffer_printf(kino__buffer *buffer, const char *format, ...) KINO_PRINTF(2, 3);
+/* Gives back the room behind size. */
+void kino__buffer_trim(kino__buffer *buffer);
 void kino__buffer_deinit(kino__buffer *buffer);
 
 static inline kino_str kino__buffer_str(const kino__buffer *buffer)

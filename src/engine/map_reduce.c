@@ -62,6 +62,7 @@ static kino_status save_partial(const kino__map_job *job, size_t index, kino_err
     if (!job->analysis->def->pack || !job->partials[index])
         return KINO_OK;
     kino__partial_save(job->analysis, job->partials[index], &job->saved[index]);
+    kino__buffer_trim(&job->saved[index]);
     kino__partial_free(job->analysis, job->partials[index]);
     job->partials[index] = NULL;
     return job->saved[index].failed ? kino__fail_nomem(err) : KINO_OK;

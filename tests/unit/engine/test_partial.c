@@ -325,6 +325,7 @@ TEST(partials_that_do_not_belong_together_are_refused)
     kino_run *third = open_paths(&paths[2], 1);
     check_refused(kino_run_join(third, facts, &err), KINO_NOT_FOUND, &err, "not among the facts");
     check_refused(kino_run_join(third, one, &err), KINO_ARGUMENT, &err, "not facts");
+    kino_partial_free(facts);
     check_refused(kino_run_map(third, "nothing", NULL, &facts, &err), KINO_NOT_FOUND, &err,
                   "unknown analysis");
     kino_partial_free(one);
