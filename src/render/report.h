@@ -74,9 +74,10 @@ struct kino_report {
     KINO__VEC(kino__report_text) summary;
     const char *roles[KINO__REPORT_ROLES]; /* "Kernel", ... */
     kino__id_list role_evidence[KINO__REPORT_ROLES];
-    bool has_step;         /* false: step is nothing, and step_note says why */
-    kino__report_bar step; /* the average; totals rounded to ns, parts add up */
-    kino_str step_note;    /* "average of 6 steps, 173.9 ms to 187.9 ms" */
+    bool has_step;          /* false: step is nothing, and step_note says why */
+    kino__report_bar step;  /* the average; totals rounded to ns, parts add up */
+    const char *step_title; /* "Step time"; "Recorded time" if no steps are marked */
+    kino_str step_note;     /* "average of 6 steps, 173.9 ms to 187.9 ms" */
     kino__report_bars ranks, steps;
     KINO__VEC(kino__report_finding) findings;
     KINO__VEC(kino__report_section) sections;
@@ -88,6 +89,12 @@ struct kino_report {
     kino__arena arena;
 };
 typedef struct kino_report kino__report;
+
+/* Is the gain of a finding known, and does it not round to 0.0 %? */
+static inline bool kino__report_has_gain(double percent)
+{
+    return percent >= 0.05; /* NaN: not known */
+}
 
 typedef struct kino__report_form {
     const char *name;

@@ -315,7 +315,7 @@ static void add_finding(buffer *out, const kino__report_finding *f)
     kino__buffer_printf(out, "<article class=\"card %s\"><div class=\"top\"><h3>", level);
     add_text(out, f->title);
     add(out, "</h3>");
-    if (!isnan(f->gain_percent))
+    if (kino__report_has_gain(f->gain_percent))
         kino__buffer_printf(out,
                             "<span class=\"gain\" title=\"estimated share of the step time "
                             "that could be saved\">−%.1f %%%s%.*s</span>",
@@ -504,7 +504,8 @@ static void add_head(buffer *out, const kino__report *report)
 
 static void add_step(buffer *out, const kino__report *report)
 {
-    add(out, "<section id=\"step\"><h2>Step time");
+    kino__buffer_printf(out, "<section id=\"step\"><h2>%s",
+                        report->has_step ? report->step_title : "Step time");
     if (!report->has_step) {
         add(out, "</h2>\n<p class=\"soft\">not available: ");
         add_text(out, report->step_note);

@@ -1,6 +1,5 @@
 /* report_md.c - a report as Markdown, for issues and pull requests: the same sections as on the
  * terminal, a bar as a table. */
-#include <math.h>
 
 #include "base/error.h"
 #include "render/report.h"
@@ -40,7 +39,7 @@ static void add_head(kino__buffer *out, const kino__report *report)
 
 static void add_step(kino__buffer *out, const kino__report *report)
 {
-    kino__buffer_add(out, KINO__STR("\n## Step time\n\n"));
+    kino__buffer_printf(out, "\n## %s\n\n", report->has_step ? report->step_title : "Step time");
     if (!report->has_step) {
         kino__buffer_add(out, KINO__STR("not available: "));
         add_clean(out, report->step_note);
@@ -74,7 +73,7 @@ static void add_finding(kino__buffer *out, const kino__report_finding *f, size_t
     kino__buffer_printf(out, "%zu. **", number);
     add_clean(out, f->title);
     kino__buffer_add(out, KINO__STR("**"));
-    if (!isnan(f->gain_percent))
+    if (kino__report_has_gain(f->gain_percent))
         kino__buffer_printf(out, " (up to %.1f %%%s%.*s)", f->gain_percent,
                             f->whose.size ? " of " : "", KINO__STR_ARG(f->whose));
     kino__buffer_add(out, KINO__STR("  \n   "));

@@ -3,7 +3,6 @@
  * Everything is fitted to the width: paragraphs are wrapped, bars scaled, long names shortened in
  * the middle, columns left out from the right. Without colours the parts of a bar are told apart by
  * their cells. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -310,7 +309,7 @@ static kino_status add_step(const screen *s, kino_error *err)
         return KINO_OK;
     }
     kino__buffer title = {0};
-    kino__buffer_add(&title, KINO__STR("Step time "));
+    kino__buffer_printf(&title, "%s ", r->step_title);
     kino__format_duration(&title, r->step.total);
     kino__buffer_add(&title, (kino_str){"", 1});
     if (title.failed)
@@ -348,7 +347,7 @@ static void add_finding(const screen *s, const kino__report_finding *f, size_t n
     kino__buffer_printf(out_of(s), "  %zu. ", number);
     kino__buffer title = {0};
     kino__format_text(&title, f->title);
-    if (!isnan(f->gain_percent))
+    if (kino__report_has_gain(f->gain_percent))
         kino__buffer_printf(&title, " (up to %.1f %%%s%.*s)", f->gain_percent,
                             f->whose.size ? " of " : "", KINO__STR_ARG(f->whose));
     style(s, BOLD);

@@ -106,11 +106,15 @@ static void add_devices(kino__report *report, const kino_run *run, const kino__r
             kino__format_bytes(text, kind->memory);
         }
     }
-    bool is_used = false;
-    for (size_t i = 0; i < facts->ranks.count; i++)
+    bool is_used = false, is_called = false;
+    for (size_t i = 0; i < facts->ranks.count; i++) {
         is_used |= facts->ranks.items[i].events_used > 0;
+        is_called |= facts->ranks.items[i].has_device;
+    }
     if (kinds.count == 0)
-        kino__buffer_add(text, is_used ? KINO__STR("CPU only") : KINO__STR("none active"));
+        kino__buffer_add(text, is_called ? KINO__STR("called by the host, no work recorded")
+                               : is_used ? KINO__STR("CPU only")
+                                         : KINO__STR("none active"));
     kino__vec_deinit(&kinds);
 }
 

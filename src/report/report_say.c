@@ -4,7 +4,6 @@
  * What is worth a sentence: how long a step takes and where it goes (parts of 3 % and more), a step
  * or a rank that stands out, the largest kernel or operator, the peak of memory, what to do first,
  * and whether the trace can be trusted. Nothing is said that the trace does not show. */
-#include <math.h>
 #include <stdio.h>
 
 #include "base/json_out.h"
@@ -212,7 +211,7 @@ static void say_advice(kino__report *report, const kino__report_numbers *n, kino
     kino__buffer_add(text,
                      n->advice_is_slow ? KINO__STR("Start with: why ") : KINO__STR("Start with: "));
     kino__format_text(text, n->advice);
-    if (!isnan(n->advice_gain)) {
+    if (kino__report_has_gain(n->advice_gain)) {
         kino__buffer_printf(text, " (could save up to %.1f %% of ", n->advice_gain);
         kino__format_text(text, n->advice_whose.size ? n->advice_whose
                                 : n->has_step_events ? KINO__STR("the step")

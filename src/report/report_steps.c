@@ -123,8 +123,9 @@ static void find_slowest(kino__report *report, kino__report_numbers *numbers)
     numbers->slowest = bar->evidence;
 }
 
-static void say_note(kino__report *report, const kino__report_facts *facts)
+static void say_note(kino__report *report, const kino__report_facts *facts, bool has_marks)
 {
+    const char *unit = has_marks ? "step" : "recording";
     int64_t least = INT64_MAX, most = 0;
     for (size_t i = 0; i < facts->steps.count; i++) {
         int64_t time = facts->steps.items[i].time;
@@ -134,10 +135,10 @@ static void say_note(kino__report *report, const kino__report_facts *facts)
     kino__buffer text = {0};
     size_t ranks = facts->ranks.count;
     if (facts->steps.count == 1) {
-        kino__buffer_add(&text, KINO__STR("one step"));
+        kino__buffer_printf(&text, "%s", has_marks ? "one step" : "no steps are marked");
     } else {
-        kino__buffer_printf(&text, "mean of %zu steps", facts->steps.count);
-        if (ranks > 1)
+        kino__buffer_printf(&text, "mean of %zu %ss", facts->steps.count, unit);
+        if (ranks > 1 && has_marks)
             kino__buffer_printf(&text, " on %zu ranks", ranks);
         kino__buffer_add(&text, KINO__STR(", "));
         kino__format_duration(&text, least);
@@ -195,7 +196,8 @@ void kino__report_steps(kino__report *report, const kino__report_facts *facts,
     numbers->step_time = report->step.total;
     numbers->steps = report->step.evidence;
     memcpy(numbers->part, report->step.part, sizeof numbers->part);
-    say_note(report, facts);
+    report->step_title = numbers->has_step_events ? "Step time" : "Recorded time";
+    say_note(report, facts, numbers->has_step_events);
     add_ranks(report, facts);
     if (numbers->has_step_events)
         add_names(report, facts);

@@ -349,7 +349,7 @@ static void add_texts(kino__table *table, const partial *p, const kino__finding 
                       bool is_compat)
 {
     bool is_whose = !is_compat && p->ranks.count > 1 && f->severity != KINO__SEVERITY_INFO &&
-                    !kino__rule_at(f->rule)->compare && (same == 1 || f->gain != KINO_NO_INT) &&
+                    !kino__rule_at(f->rule)->compare &&
                     (f->rank != KINO_NO_INT || f->trace != KINO_NO_INT);
     for (int s = 0; s < KINO__SAY_COUNT; s++) {
         kino__buffer text = {0};
@@ -357,7 +357,8 @@ static void add_texts(kino__table *table, const partial *p, const kino__finding 
             kino__buffer_printf(&text, "%s %lld", f->rank == KINO_NO_INT ? "trace" : "rank",
                                 (long long)(f->rank == KINO_NO_INT ? f->trace : f->rank));
             if (same > 1)
-                kino__buffer_printf(&text, " (the largest of %zu ranks)", same);
+                kino__buffer_printf(&text, " (%s %zu ranks)",
+                                    f->gain == KINO_NO_INT ? "one of" : "the largest of", same);
             kino__buffer_add(&text, KINO__STR(": "));
         }
         kino__buffer_add(&text, f->say[s]);

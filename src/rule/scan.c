@@ -281,41 +281,60 @@ static bool unite_steps(const kino__profile *p, kino__intervals *steps, int64_t 
     return true;
 }
 
-/* What of the steps is left (a) by computation, copies and sets, as profile_steps divides it up:
- * communication, then runtime calls, then the data loader. Overwrites a and b. */
-static bool find_waits(kino__scan *scan, kino__intervals *a, kino__intervals *b)
+/* Exposed communication and the wait for the loader, as profile_steps divides the steps up. */
+static bool find_waits(kino__scan *scan, const kino__intervals *steps)
 {
     const kino__profile *p = scan->profile;
-    const kino__intervals *ranges = p->ranges;
-    return kino__intervals_intersect(a, &ranges[KINO__ROLE_COMMUNICATION],
-                                     &scan->communication.list) &&
-           kino__intervals_subtract(a, &ranges[KINO__ROLE_COMMUNICATION], b) &&
-           kino__intervals_subtract(b, &ranges[KINO__ROLE_RUNTIME], a) &&
-           kino__intervals_intersect(a, &ranges[KINO__ROLE_LOADER], &scan->loading.list) &&
-           cover_make(&scan->communication) && cover_make(&scan->loading);
+    const uint8_t *order = kino__profile_role_order(p);
+    kino__intervals left = {0}, rest = {0};
+    bool ok = kino__intervals_union(steps, steps, &left);
+    for (int i = 0; ok && i < KINO__ROLE_OTHER; i++) {
+        const kino__intervals *ranges = &p->ranges[order[i]];
+        kino__cover *part = order[i] == KINO__ROLE_COMMUNICATION ? &scan->communication
+                            : order[i] == KINO__ROLE_LOADER      ? &scan->loading
+                                                                 : NULL;
+        ok = (!part || kino__intervals_intersect(&left, ranges, &part->list)) &&
+             kino__intervals_subtract(&left, ranges, &rest);
+        kino__intervals swap = left;
+        left = rest;
+        rest = swap;
+    }
+    kino__vec_deinit(&left);
+    kino__vec_deinit(&rest);
+    return ok && cover_make(&scan->communication) && cover_make(&scan->loading);
+}
+
+/* Steps without the work of the device. */
+static bool subtract_work(const kino__profile *p, const kino__intervals *steps,
+                          kino__intervals *out)
+{
+    kino__intervals a = {0}, b = {0};
+    bool ok =
+        kino__intervals_union(&p->ranges[KINO__ROLE_KERNEL], &p->ranges[KINO__ROLE_MEMCPY], &a) &&
+        kino__intervals_union(&a, &p->ranges[KINO__ROLE_MEMSET], &b) &&
+        kino__intervals_subtract(steps, &b, &a);
+    b.count = 0;
+    ok = ok && communication_kernels(p, &b) && kino__intervals_subtract(&a, &b, out);
+    kino__vec_deinit(&a);
+    kino__vec_deinit(&b);
+    return ok;
 }
 
 static bool find_idle(kino__scan *scan)
 {
     const kino__profile *p = scan->profile;
-    kino__intervals a = {0}, b = {0}, steps = {0};
+    kino__intervals steps = {0}, free_time = {0};
     int64_t total = 0;
-    bool ok =
-        unite_steps(p, &steps, &total) &&
-        kino__intervals_union(&p->ranges[KINO__ROLE_KERNEL], &p->ranges[KINO__ROLE_MEMCPY], &a) &&
-        kino__intervals_union(&a, &p->ranges[KINO__ROLE_MEMSET], &b) &&
-        kino__intervals_subtract(&steps, &b, &a);
-    b.count = 0;
-    ok = ok && communication_kernels(p, &b) && kino__intervals_subtract(&a, &b, &scan->idle.list) &&
-         cover_make(&scan->idle) && find_waits(scan, &a, &b);
-    if (ok)
-        scan->busy_time = total - scan->idle.before[scan->idle.list.count];
+    bool ok = unite_steps(p, &steps, &total) && subtract_work(p, &steps, &free_time) &&
+              find_waits(scan, &steps) &&
+              kino__intervals_subtract(&free_time, &scan->communication.list, &scan->idle.list) &&
+              cover_make(&scan->idle);
+    scan->busy_time = total - kino__intervals_total(free_time.items, free_time.count);
     scan->compute.list = p->ranges[KINO__ROLE_KERNEL];
     scan->loader.list = p->ranges[KINO__ROLE_LOADER];
     ok = ok && cover_make(&scan->compute) && cover_make(&scan->loader);
-    kino__vec_deinit(&a);
-    kino__vec_deinit(&b);
     kino__vec_deinit(&steps);
+    kino__vec_deinit(&free_time);
     return ok;
 }
 

@@ -2,7 +2,9 @@
  * names with the line of Python around them, and when the device did nothing.
  *
  * "Idle" is time inside the kept steps in which no kernel, copy or set runs on any device of the
- * trace; a trace without device work is idle throughout, so that time of the host counts in full.
+ * trace, without exposed communication: where the host carries it out (gloo, MPI), the device cannot
+ * be fed meanwhile. A trace without device work is idle apart from that, so that time of the host
+ * counts in full.
  * While work is launched and has not started, the host is not what an idle device waits for, but
  * work that was not recorded (of before the recording, above all), another process, or an event.
  * Time of the host can be saved only where the device is idle, time of the device only where it is
@@ -57,13 +59,13 @@ typedef struct kino__scan {
     kino__cover idle;                         /* see above */
     kino__cover compute;                      /* kernels that are no communication; lent list */
     kino__cover loader;                       /* data loader; lent list */
-    kino__cover communication; /* of the steps: communication, and no computation, copy or set */
-    kino__cover loading;    /* of the steps: the data loader, and nothing of the above or calls */
-    kino__intervals queued; /* of idle: work was launched and had not started */
-    int64_t busy_time;      /* of the steps: what is not idle */
-    bool has_device;        /* device work was recorded */
-    bool has_python;        /* Python functions were recorded */
-    uint32_t main_track;    /* of the thread that runs the steps, UINT32_MAX: none */
+    kino__cover communication; /* communication's part of the steps: what is exposed */
+    kino__cover loading;       /* the data loader's */
+    kino__intervals queued;    /* of idle: work was launched and had not started */
+    int64_t busy_time;         /* of the steps: work of the device */
+    bool has_device;           /* device work was recorded */
+    bool has_python;           /* Python functions were recorded */
+    uint32_t main_track;       /* of the thread that runs the steps, UINT32_MAX: none */
 } kino__scan;
 
 /* False when memory is out. Deinitialise also then. */

@@ -312,6 +312,13 @@ static int64_t find_waiting(peers *p)
 
 /* -- cause -- */
 
+/* Of an even number the mean of the middle two, as in find_excess: the parts of an excess add up. */
+static int64_t middle_of(int64_t *values, size_t count)
+{
+    qsort(values, count, sizeof *values, kino__compare_ints);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
 static int64_t median_part_more(peers *p, size_t member, int cause)
 {
     size_t steps = p->numbers.count;
@@ -321,7 +328,7 @@ static int64_t median_part_more(peers *p, size_t member, int cause)
         for (size_t m = 0; m < p->members.count; m++)
             if (!p->is_slow[m])
                 values[others++] = step_at(p, m, s)->part[cause];
-        int64_t typical = others ? median_of(values, others) : 0;
+        int64_t typical = others ? middle_of(values, others) : 0;
         of_steps[s] = step_at(p, member, s)->part[cause] - typical;
     }
     return median_of(of_steps, steps);

@@ -151,6 +151,8 @@ typedef enum kino__role {
 struct kino__profile;
 /* The role of a row; KERNEL stands for all kernels, KINO__ROLE_COUNT for none. */
 kino__role kino__profile_role(const struct kino__profile *p, uint32_t row);
+/* In which order roles take their parts of the steps: all but OTHER, which has the rest. */
+const uint8_t *kino__profile_role_order(const struct kino__profile *p);
 const char *kino__role_name(kino__role role); /* "Kernel", "Memcpy", ... as the plugin has them */
 
 typedef struct kino__profile_step {

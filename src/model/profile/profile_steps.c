@@ -425,7 +425,7 @@ enum { QUEUED_NS = 100000 };
 typedef struct early_work {
     uint32_t kernel;   /* the first of the first step that has a launch, KINO_NO_ROW: none */
     int64_t early_end; /* of work without a launch that started before it, INT64_MIN: none */
-    int64_t own_end;   /* of other work that ended before it */
+    int64_t own_end;   /* of other work that started before it; at most its own start */
 } early_work;
 
 static bool is_device_row(const kino__profile *p, uint32_t row)
@@ -445,9 +445,11 @@ static early_work find_early(const kino__profile *p, const uint32_t *launch)
                 continue;
             if (p->trace->ts[row] >= p->trace->ts[w.kernel])
                 break;
-            int64_t end = kino__row_end(p->trace, row);
-            int64_t *latest = launch[row] == KINO_NO_ROW ? &w.early_end : &w.own_end;
-            if (end > *latest && (latest == &w.early_end || end <= p->trace->ts[w.kernel]))
+            int64_t end = kino__row_end(p->trace, row), begun = p->trace->ts[w.kernel];
+            bool is_own = launch[row] != KINO_NO_ROW;
+            int64_t *latest = is_own ? &w.own_end : &w.early_end;
+            end = is_own && end > begun ? begun : end; /* busy with this, not with what is unknown */
+            if (end > *latest)
                 *latest = end;
         }
     }
@@ -591,7 +593,7 @@ static void remove_points(kino__intervals *points, const kino__intervals *ranges
 /* Communication has what computation leaves of it, so that its part of the step is the exposed
  * communication that all pages speak of: kernels compute, on a CPU operators. (The plugin puts
  * copies before it.) Work of the host counts only while the device has none. */
-static const uint8_t *order_of_roles(const kino__profile *p)
+const uint8_t *kino__profile_role_order(const kino__profile *p)
 {
     static const uint8_t plugin[] = {
         KINO__ROLE_KERNEL,  KINO__ROLE_MEMCPY, KINO__ROLE_MEMSET, KINO__ROLE_COMMUNICATION,
@@ -609,7 +611,7 @@ static const uint8_t *order_of_roles(const kino__profile *p)
 static bool break_down(kino__profile *p)
 {
     kino__intervals free_time = {0}, part = {0}, rest = {0}, points = {0};
-    const uint8_t *order = order_of_roles(p);
+    const uint8_t *order = kino__profile_role_order(p);
     bool ok = true;
     for (int i = 0; ok && i < KINO__ROLE_OTHER; i++) {
         int role = order[i];

@@ -81,6 +81,25 @@ TEST(verdict_names_the_rank_the_others_wait_for_and_its_cause)
     CHECK_STR(verdict(), "-");
 }
 
+/* "its kernels take ... more": of two others the mean, as the excess has it. */
+TEST(verdict_says_no_more_of_the_cause_than_the_excess)
+{
+    const int64_t own[] = {STEP / 2, STEP / 2 + 100000, STEP / 2 + 350000};
+    for (int64_t r = 0; r < 3; r++) {
+        add_rank(r, NULL);
+        for (int64_t s = 0; s < 5; s++)
+            add_step(s, own[r], KINO__SLOW_KERNELS, STEP);
+    }
+    kino__verdict v;
+    REQUIRE(kino__verdict_judge(&facts, 0, &v));
+    REQUIRE(v.slow.count == 1);
+    CHECK(v.slow.items[0].rank == 2 && v.slow.items[0].excess == 300000);
+    CHECK(v.slow.items[0].more == 300000);
+    kino__verdict_deinit(&v);
+    kino__verdict_facts_deinit(&facts);
+    facts = (kino__verdict_facts){0};
+}
+
 TEST(verdict_begins_above_five_percent_of_the_step)
 {
     add_run(2, 6, 1, STEP / 20, KINO__SLOW_HOST);

@@ -325,6 +325,25 @@ TEST(profile_extends_steps_to_the_end_of_their_device_work)
                 want, want);
 }
 
+TEST(profile_begins_the_first_step_with_its_host_where_its_own_work_keeps_the_device_busy)
+{
+    /* The copy ends 1 ns after the kernel behind it starts: times that were rounded. That the
+     * kernel waited in the queue has a reason, so nothing of before the recording ran. */
+    fixture_event copy = {
+        .cat = "gpu_memcpy", .name = "copy", .track = 7, .ts = 400000, .dur = 500001, .bind = 1};
+    fixture_event call = {.cat = "cuda_runtime",
+                          .name = "cudaMemcpyAsync",
+                          .track = 1,
+                          .ts = 399000,
+                          .dur = 500,
+                          .bind = 1};
+    kino__trace *trace =
+        FIXTURE(STEP(1, 0, 1000000), call, copy, CALL(2, 399600, 100), KERNEL(2, 900000, 100000));
+    CHECK_STR(steps(trace, DEFAULT), "1 [0, 1000000) K100000 copy500000 R600 O399400");
+    kino__trace_free(trace);
+    kino__buffer_deinit(&text);
+}
+
 /* Two steps; the second launches `count` kernels of the first's five. */
 static kino__trace *tail_new(uint32_t count)
 {

@@ -94,6 +94,35 @@ TEST(rule_exposed_collective_leaves_it_to_communication_where_that_speaks)
     CHECK(s.is_said && said_holds(s.seen, "nccl:all_reduce"));
 }
 
+TEST(rule_communication_and_its_collective_have_one_share_that_is_hidden)
+{
+    /* On the CPU operators hide it: gloo's thread is another one. */
+    scene *s = scene_one_step();
+    scene_host(s, "cpu_op", "aten::mm", 100000, 100000);
+    scene_add(s, (fixture_event){.track = 2,
+                                 .cat = "user_annotation",
+                                 .name = "gloo:all_reduce",
+                                 .ts = 100000,
+                                 .dur = 400000});
+    said found = scene_says(s, "communication", NULL);
+    CHECK(found.is_said && said_near(found.gain, 30.0));
+    CHECK(said_holds(found.seen, "25.0 % of all communication overlaps with computation") &&
+          said_holds(found.seen, "400 µs on average, 25.0 % of it hidden"));
+}
+
+TEST(rule_of_several_ranks_says_whose_numbers_it_has_where_the_gain_is_not_known)
+{
+    scene *ranks[] = {scene_one_step(), scene_one_step()};
+    for (int r = 0; r < 2; r++) {
+        ranks[r]->rank = r;
+        scene_host(ranks[r], "user_annotation", "Optimizer.step#SGD.step", 100, 900000);
+        for (int i = 0; i < 200; i++)
+            scene_host(ranks[r], "cpu_op", "aten::add_", 200 + 4000 * i, 3000);
+    }
+    said found = scenes_say(ranks, 2, "single-tensor-optimizer", NULL);
+    CHECK(found.is_said && said_holds(found.seen, "rank 0 (one of 2 ranks): Optimizer.step takes"));
+}
+
 /* -- straggler */
 
 /* A rank that computes, then communicates until the step ends. */
@@ -190,6 +219,16 @@ TEST(rule_host_sync_speaks_above_its_share)
     CHECK(
         said_holds(s.seen, "cudaStreamSynchronize in aten::item at train.py(12): step, 1.0 times"));
     CHECK_STR(s.evidence, "[5]");
+}
+
+TEST(rule_host_sync_leaves_out_collectives_of_the_host)
+{
+    scene *s = sync_point(300000, 200000);
+    scene_host(s, "user_annotation", "gloo:all_reduce", 500000, 199000);
+    CHECK(!scene_says(s, "host-sync", NULL).is_said);
+    s = sync_point(300000, 200000);
+    scene_host(s, "user_annotation", "gloo:all_reduce", 550000, 150000);
+    CHECK(said_near(scene_says(s, "host-sync", NULL).gain, 5.0));
 }
 
 TEST(rule_host_sync_gains_no_more_than_the_call_blocks)

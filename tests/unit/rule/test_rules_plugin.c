@@ -121,6 +121,18 @@ TEST(rule_gpu_utilization_speaks_below_its_share)
     CHECK(!scene_says(scene_one_step(), "gpu-utilization", NULL).is_said); /* no device, no rule */
 }
 
+TEST(rule_gpu_utilization_does_not_blame_the_host_for_work_that_waits_on_the_device)
+{
+    scene *s = scene_one_step();
+    for (int i = 0; i < 4; i++) /* each waits 200 us for something that was not recorded */
+        scene_launch(s, "aten::mm", 100 + 1000 * i, 50, "kernel", "gemm", 200000 + 250000 * i,
+                     50000);
+    said found = scene_says(s, "gpu-utilization", NULL);
+    CHECK(found.is_said && isnan(found.gain));
+    CHECK(said_holds(found.seen, "it had work that was launched already"));
+    CHECK(!said_holds(found.advice, "launch less") && said_holds(found.advice, "timeline"));
+}
+
 static scene *product(const char *devices, const char *op, const char *kernel)
 {
     scene *s = scene_one_step();

@@ -45,7 +45,7 @@ function Ranks({ value, of }: { value: unknown; of: number }) {
 /** Of whose step: a rank's, where there are several. */
 function gainOf(row: Record<string, CellValue>, ranks: number): string {
   const gain = asNumber(row.gain_percent);
-  if (gain === null) return 'gain unknown';
+  if (gain === null || gain < 0.05) return 'gain unknown';
   const whose = ranks > 1 && asNumber(row.rank) !== null ? ` of ${rankLabel(rankKey(row.rank))}'s step` : '';
   return `up to ${formatPercent(gain)}${whose}`;
 }
