@@ -196,6 +196,16 @@ TEST(rule_straggler_knows_a_pipeline_by_its_calls)
     CHECK(!stages_with("c10d::recv_").is_said);
 }
 
+TEST(rule_straggler_does_not_take_sampled_functions_for_calls)
+{
+    scene *ranks[] = {rank(0, 1000000, 300010), rank(1, 1300000, 10), rank(2, 1000000, 300010)};
+    for (int i = 0; i < 3; i++) {
+        scene_host(ranks[i], "cpu_op", "c10d::allreduce_", 100, 50);
+        scene_host(ranks[i], "off_cpu", "c10d::recv_", 1000, 500);
+    }
+    CHECK(scenes_say(ranks, 3, "straggler", NULL).is_said);
+}
+
 /* -- host-sync */
 
 /* A blocking call that ends with the kernel it waits for, and nothing on the device for `gap`. */

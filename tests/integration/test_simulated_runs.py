@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Does `kino report` conclude what is true of runs that `kino demo` did not make? support/simulated_runs.py simulates processes, devices and
+collectives and knows who is slow, why, or what limits all. The report, SQL and HTTP say the same of each.
+
+KINO_SIMULATED_SEEDS=40 tries 40 seeds of each kind (default 2, in make test-all 20), KINO_SIMULATED_FIRST=100 begins with seed 100,
+KINO_SIMULATED_KINDS=slow_gloo takes only these, KINO_SIMULATED_KEEP=DIR keeps the runs that fail."""
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import test_planted_truth as planted  # noqa: E402
+from support import common, simulated_runs  # noqa: E402
+
+SEEDS = int(os.environ.get("KINO_SIMULATED_SEEDS", "20" if os.environ.get("KINO_TIER") == "all" else "2"))
+FIRST = int(os.environ.get("KINO_SIMULATED_FIRST", "0"))
+KINDS = [k for k in os.environ.get("KINO_SIMULATED_KINDS", ",".join(simulated_runs.KINDS)).split(",") if k]
+LEAST_OF_ALL, LEAST_OF_KIND = 0.98, 0.95
+
+
+def judge(truth, ranks, answer):
+    """What is wrong with the headline and the first advice."""
+    said = [(m[1], s["text"]) for s in answer["report"]["summary"] for m in planted.ACCUSED.finditer(s["text"])]
+    named = {int(n) for numbers, _ in said for n in re.findall(r"\d+", numbers)}
+    rules = [found["rule"] for found in answer["recommendations"]]
+    wanted = {truth.rank, truth.also} - {None}
+    if named - wanted or bool(named) != bool(wanted):
+        yield f"names {sorted(named)}, not {sorted(wanted)}"
+    elif wanted and planted.CAUSES[truth.cause] not in said[0][1]:
+        yield f"the cause is {truth.cause}: {said[0][1]}"
+    if wanted and rules[:1] != ["straggler"]:
+        yield f"first advice is {rules[:1]}"
+    if not wanted and "straggler" in rules:
+        yield "the rule 'straggler' speaks"
+    if truth.limit and not set(rules[:1]) & planted.RULES[truth.limit]:
+        yield f"first advice is {rules[:1]}, the limit is {truth.limit}"
+    if ranks > 1 and len(answer["report"]["ranks"]) != ranks:
+        yield f"{len(answer['report']['ranks'])} ranks, truly {ranks}"
+
+
+def look(folder, kind, seed):
+    run = folder / f"{kind}-{seed}"
+    truth, ranks = simulated_runs.make(kind, seed, run)
+    done = common.run("report", run, "--format", "json", "--quiet", "--jobs", 1)
+    result = {"kind": kind, "seed": seed, "run": run, "answer": None, "wrong": [done.stderr.decode()[:300]], "differences": []}
+    if done.returncode == 0:
+        result["answer"] = json.loads(done.stdout)
+        result["wrong"] = [*judge(truth, ranks, result["answer"])]
+        asked = common.run("query", run, planted.SQL, "--format", "json", "--quiet", "--jobs", 1)
+        rows = json.loads(asked.stdout)["tables"][0]["rows"] if asked.returncode == 0 else [asked.stderr.decode()]
+        result["differences"] += planted.compare_sql(result["answer"], rows)
+    return result
+
+
+def show(results):
+    right, of = collections.Counter(), collections.Counter()
+    for result in results:
+        of[result["kind"]] += 1
+        right[result["kind"]] += not result["wrong"]
+        for text in [*result["wrong"], *result["differences"]][:3]:
+            print(f"WRONG {result['kind']} {result['seed']}: {text}")
+        keep = os.environ.get("KINO_SIMULATED_KEEP")
+        if keep and (result["wrong"] or result["differences"]):
+            shutil.copytree(result["run"], pathlib.Path(keep) / result["run"].name, dirs_exist_ok=True)
+    return right, of
+
+
+def main():
+    report = common.Report()
+    with tempfile.TemporaryDirectory() as folder:
+        with concurrent.futures.ProcessPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
+            waiting = [pool.submit(look, pathlib.Path(folder), kind, seed) for kind in KINDS for seed in range(FIRST, FIRST + SEEDS)]
+            results = [job.result() for job in waiting]
+        planted.compare_served(pathlib.Path(folder), results)
+        right, of = show(results)
+    total = sum(right.values()) / sum(of.values())
+    print(f"{sum(right.values())} of {sum(of.values())} right")
+    report.check(f"at least {LEAST_OF_ALL:.0%} of all runs are judged right", total >= LEAST_OF_ALL, f"{total:.1%}")
+    for kind in KINDS:
+        report.check(f"{kind}: at least {LEAST_OF_KIND:.0%} are judged right", right[kind] >= LEAST_OF_KIND * of[kind], f"{right[kind]} of {of[kind]}")
+    for result in results:
+        report.check(f"{result['kind']} {result['seed']}: all pages say the same", not result["differences"], "; ".join(result["differences"][:2]))
+    return report.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
