@@ -255,19 +255,15 @@ def show(results):
     return right, of
 
 
-def keep(results):
-    place = os.environ.get("KINO_PLANTED_KEEP")
+def keep(results, place):
     for result in results if place else ():
         if result["wrong"] or result["differences"]:
             shutil.copytree(result["run"], pathlib.Path(place) / result["run"].name, dirs_exist_ok=True)
 
 
-def main():
+def conclude(results, kinds):
+    """Enough of all runs and of each kind are judged right, and all pages agree on each; the exit code."""
     report = common.Report()
-    kinds = [k for k in os.environ.get("KINO_PLANTED_KINDS", ",".join(KINDS)).split(",") if k]
-    with tempfile.TemporaryDirectory() as folder:
-        results = run_all(pathlib.Path(folder), kinds)
-        keep(results)
     right, of = show(results)
     total = sum(right.values()) / sum(of.values())
     print(f"{sum(right.values())} of {sum(of.values())} right")
@@ -277,6 +273,14 @@ def main():
     for result in results:
         report.check(f"{result['kind']} {result['seed']}: all pages say the same", not result["differences"], "; ".join(result["differences"][:2]))
     return report.finish()
+
+
+def main():
+    kinds = [k for k in os.environ.get("KINO_PLANTED_KINDS", ",".join(KINDS)).split(",") if k]
+    with tempfile.TemporaryDirectory() as folder:
+        results = run_all(pathlib.Path(folder), kinds)
+        keep(results, os.environ.get("KINO_PLANTED_KEEP"))
+    return conclude(results, kinds)
 
 
 if __name__ == "__main__":

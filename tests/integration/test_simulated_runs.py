@@ -4,13 +4,11 @@ collectives and knows who is slow, why, or what limits all. The report, SQL and 
 
 KINO_SIMULATED_SEEDS=40 tries 40 seeds of each kind (default 2, in make test-all 20), KINO_SIMULATED_FIRST=100 begins with seed 100,
 KINO_SIMULATED_KINDS=slow_gloo takes only these, KINO_SIMULATED_KEEP=DIR keeps the runs that fail."""
-import collections
 import concurrent.futures
 import json
 import os
 import pathlib
 import re
-import shutil
 import sys
 import tempfile
 
@@ -21,7 +19,6 @@ from support import common, simulated_runs  # noqa: E402
 SEEDS = int(os.environ.get("KINO_SIMULATED_SEEDS", "20" if os.environ.get("KINO_TIER") == "all" else "2"))
 FIRST = int(os.environ.get("KINO_SIMULATED_FIRST", "0"))
 KINDS = [k for k in os.environ.get("KINO_SIMULATED_KINDS", ",".join(simulated_runs.KINDS)).split(",") if k]
-LEAST_OF_ALL, LEAST_OF_KIND = 0.98, 0.95
 
 
 def judge(truth, ranks, answer):
@@ -58,35 +55,14 @@ def look(folder, kind, seed):
     return result
 
 
-def show(results):
-    right, of = collections.Counter(), collections.Counter()
-    for result in results:
-        of[result["kind"]] += 1
-        right[result["kind"]] += not result["wrong"]
-        for text in [*result["wrong"], *result["differences"]][:3]:
-            print(f"WRONG {result['kind']} {result['seed']}: {text}")
-        keep = os.environ.get("KINO_SIMULATED_KEEP")
-        if keep and (result["wrong"] or result["differences"]):
-            shutil.copytree(result["run"], pathlib.Path(keep) / result["run"].name, dirs_exist_ok=True)
-    return right, of
-
-
 def main():
-    report = common.Report()
     with tempfile.TemporaryDirectory() as folder:
         with concurrent.futures.ProcessPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as pool:
             waiting = [pool.submit(look, pathlib.Path(folder), kind, seed) for kind in KINDS for seed in range(FIRST, FIRST + SEEDS)]
             results = [job.result() for job in waiting]
         planted.compare_served(pathlib.Path(folder), results)
-        right, of = show(results)
-    total = sum(right.values()) / sum(of.values())
-    print(f"{sum(right.values())} of {sum(of.values())} right")
-    report.check(f"at least {LEAST_OF_ALL:.0%} of all runs are judged right", total >= LEAST_OF_ALL, f"{total:.1%}")
-    for kind in KINDS:
-        report.check(f"{kind}: at least {LEAST_OF_KIND:.0%} are judged right", right[kind] >= LEAST_OF_KIND * of[kind], f"{right[kind]} of {of[kind]}")
-    for result in results:
-        report.check(f"{result['kind']} {result['seed']}: all pages say the same", not result["differences"], "; ".join(result["differences"][:2]))
-    return report.finish()
+        planted.keep(results, os.environ.get("KINO_SIMULATED_KEEP"))
+    return planted.conclude(results, KINDS)
 
 
 if __name__ == "__main__":

@@ -448,7 +448,8 @@ static early_work find_early(const kino__profile *p, const uint32_t *launch)
             int64_t end = kino__row_end(p->trace, row), begun = p->trace->ts[w.kernel];
             bool is_own = launch[row] != KINO_NO_ROW;
             int64_t *latest = is_own ? &w.own_end : &w.early_end;
-            end = is_own && end > begun ? begun : end; /* busy with this, not with what is unknown */
+            end =
+                is_own && end > begun ? begun : end; /* busy with this, not with what is unknown */
             if (end > *latest)
                 *latest = end;
         }
