@@ -69,7 +69,7 @@ class Server:
             raise
         return self.process.returncode, errors.decode()
 
-    def connect(self, timeout=60):
+    def connect(self, timeout=600):  # a busy machine must not decide
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 
     def ask(self, path, method="GET", body=None, headers=None, connection=None):
