@@ -19,6 +19,7 @@ from support import common, simulated_runs  # noqa: E402
 SEEDS = int(os.environ.get("KINO_SIMULATED_SEEDS", "20" if os.environ.get("KINO_TIER") == "all" else "2"))
 FIRST = int(os.environ.get("KINO_SIMULATED_FIRST", "0"))
 KINDS = [k for k in os.environ.get("KINO_SIMULATED_KINDS", ",".join(simulated_runs.KINDS)).split(",") if k]
+VERDICT = "SELECT rank, step_time, exposed_communication, is_straggler FROM stragglers_ranks"
 
 
 def judge(truth, ranks, answer):
@@ -41,6 +42,23 @@ def judge(truth, ranks, answer):
         yield f"{len(answer['report']['ranks'])} ranks, truly {ranks}"
 
 
+def ask(run, sql):
+    done = common.run("query", run, sql, "--format", "json", "--quiet", "--jobs", 1)
+    return json.loads(done.stdout)["tables"][0]["rows"] if done.returncode == 0 else [[done.stderr.decode()]]
+
+
+def compare_verdict(answer, rows):
+    """Who is slow, a step and its exposed communication: the headline, the report's bars and the analysis stragglers agree."""
+    named = {int(n) for s in answer["report"]["summary"] for m in planted.ACCUSED.finditer(s["text"]) for n in re.findall(r"\d+", m[1])}
+    bars = {bar["name"]: bar for bar in answer["report"]["ranks"]}
+    for rank, time, exposed, is_slow in rows if bars else ():
+        bar = bars.get(f"rank {rank}", {"time": -2, "parts": [{"name": "Communication", "time": -2}]})
+        mine = (bar["time"], next(part["time"] for part in bar["parts"] if part["name"] == "Communication"))
+        apart = max(abs(mine[0] - time), abs(mine[1] - exposed))  # parts are rounded so that they add up
+        if bool(is_slow) != (rank in named) or apart > 1:
+            yield f"rank {rank}: {mine} and {rank in named} in the report, {(time, exposed, is_slow)} in stragglers"
+
+
 def look(folder, kind, seed):
     run = folder / f"{kind}-{seed}"
     truth, ranks = simulated_runs.make(kind, seed, run)
@@ -49,9 +67,8 @@ def look(folder, kind, seed):
     if done.returncode == 0:
         result["answer"] = json.loads(done.stdout)
         result["wrong"] = [*judge(truth, ranks, result["answer"])]
-        asked = common.run("query", run, planted.SQL, "--format", "json", "--quiet", "--jobs", 1)
-        rows = json.loads(asked.stdout)["tables"][0]["rows"] if asked.returncode == 0 else [asked.stderr.decode()]
-        result["differences"] += planted.compare_sql(result["answer"], rows)
+        result["differences"] += planted.compare_sql(result["answer"], ask(run, planted.SQL))
+        result["differences"] += compare_verdict(result["answer"], ask(run, VERDICT))
     return result
 
 
