@@ -123,3 +123,10 @@ void kino__arena_rewind(kino__arena *arena, kino__arena_mark mark)
         POISON(arena->newest->data + mark.used, arena->newest->size - mark.used);
     }
 }
+
+const char *kino__join_path(kino__arena *arena, const char *folder, const char *name)
+{
+    size_t size = strlen(folder);
+    bool has_slash = size && folder[size - 1] == '/';
+    return kino__arena_format(arena, "%s%s%s", folder, has_slash ? "" : "/", name).data;
+}

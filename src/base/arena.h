@@ -38,6 +38,9 @@ kino_str kino__arena_copy(kino__arena *arena, kino_str text);
 /* printf into the arena; data is NULL on failure. */
 kino_str kino__arena_format(kino__arena *arena, const char *format, ...) KINO_PRINTF(2, 3);
 
+/* folder/name, with one slash between them; NULL when memory is out. */
+const char *kino__join_path(kino__arena *arena, const char *folder, const char *name);
+
 kino__arena_mark kino__arena_get_mark(const kino__arena *arena);
 void kino__arena_rewind(kino__arena *arena, kino__arena_mark mark);
 

@@ -2,6 +2,7 @@
 #include "engine/analyze.h"
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "engine/kino_run.h"
 #include "engine/map_reduce.h"
 #include "rule/rule.h"
@@ -138,7 +139,7 @@ static bool describe(const kino__analysis_def *def, kino_analysis_info *out)
                                .params = def->params ? def->params : no_params,
                                .tables = def->tables,
                                .compat = def->compat ? def->compat : no_names};
-    memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);
+    KINO__GIVE_INFO(out, info);
     return true;
 }
 
@@ -212,8 +213,7 @@ kino_status kino_run_analyze(kino_run *run, const char *name, const kino_analyze
     *out = NULL;
     kino__error_clear(err);
     kino_analyze_options given = KINO_ANALYZE_OPTIONS_INIT;
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    KINO__TAKE_OPTIONS(given, options);
     const kino__analysis_def *def;
     KINO_TRY(find(name, &def, err));
     kino__progress progress;

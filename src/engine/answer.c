@@ -1,6 +1,7 @@
 /* answer.c - questions to a run and their answers in an output format: thin bodies over query and
  * render. */
 #include "base/error.h"
+#include "base/sized.h"
 #include "base/sink.h"
 #include "engine/analyze.h"
 #include "engine/kino_run.h"
@@ -14,8 +15,7 @@ kino_status kino_run_query(kino_run *run, const char *sql, const kino_query_opti
     *out = NULL;
     kino__error_clear(err);
     kino_query_options given = KINO_QUERY_OPTIONS_INIT;
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    KINO__TAKE_OPTIONS(given, options);
     if (run->is_selection) /* queries find traces by their numbers */
         return kino__fail(err, KINO_ARGUMENT,
                           "SQL runs on the whole run: use 'WHERE trace = N' to select a trace");
@@ -73,8 +73,7 @@ static const char *begin(const kino_render_options *options, function_sink *sink
 {
     kino__error_clear(err);
     kino_render_options given = KINO_RENDER_OPTIONS_INIT;
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    KINO__TAKE_OPTIONS(given, options);
     *render = (kino__render){.sink = &sink->sink,
                              .table = given.table,
                              .limit = given.limit,

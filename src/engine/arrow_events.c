@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "engine/kino_run.h"
 
 enum { MOST_COLUMNS = 64 };
@@ -215,9 +216,7 @@ kino_status kino_run_events(kino_run *run, const kino_events_options *options,
     *out = (struct ArrowArrayStream){0};
     kino__error_clear(err);
     job j = {.run = run, .options = KINO_EVENTS_OPTIONS_INIT};
-    if (options)
-        memcpy(&j.options, options,
-               options->size < sizeof j.options ? options->size : sizeof j.options);
+    KINO__TAKE_OPTIONS(j.options, options);
     kino__arrow_owner *owner = kino__arrow_owner_new(j.options.release, j.options.owner);
     if (!owner)
         return kino__fail_nomem(err);

@@ -7,6 +7,7 @@
 #include "base/decimal.h"
 #include "base/error.h"
 #include "base/json_out.h"
+#include "base/sized.h"
 #include "engine/kino_run.h"
 #include "store/describe.h"
 #include "store/event_args.h"
@@ -60,8 +61,7 @@ kino_status kino_builder_new(const kino_builder_options *options, kino_builder *
     *out = NULL;
     kino__error_clear(err);
     kino_builder_options given = KINO_BUILDER_OPTIONS_INIT;
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    KINO__TAKE_OPTIONS(given, options);
     if (given.base_ns < 0 || given.base_ns > TIME_MOST)
         return kino__fail(err, KINO_ARGUMENT, "base_ns is not a time since 1970");
     kino_builder *b = calloc(1, sizeof *b);

@@ -152,13 +152,6 @@ static kino_status add_run(kino_catalog *catalog, const char *name, const char *
 
 /* -- paths -- */
 
-static const char *join(kino__arena *arena, const char *folder, const char *name)
-{
-    size_t size = strlen(folder);
-    bool has_slash = size && folder[size - 1] == '/';
-    return kino__arena_format(arena, "%s%s%s", folder, has_slash ? "" : "/", name).data;
-}
-
 static kino_status add_folder(kino_catalog *catalog, const char *folder, bool is_only,
                               kino_error *err)
 {
@@ -169,8 +162,8 @@ static kino_status add_folder(kino_catalog *catalog, const char *folder, bool is
     for (size_t i = 0; i < names.names.count && st == KINO_OK && prefix; i++) {
         const char *inside = names.names.items[i];
         bool is_itself = strcmp(inside, ".") == 0;
-        const char *path = is_itself ? folder : join(arena, folder, inside);
-        const char *name = is_itself ? prefix : join(arena, prefix, inside);
+        const char *path = is_itself ? folder : kino__join_path(arena, folder, inside);
+        const char *name = is_itself ? prefix : kino__join_path(arena, prefix, inside);
         kino__discovery found;
         if (!path || !name)
             break;

@@ -101,13 +101,6 @@ static bool is_directory(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static const char *join(kino__arena *arena, const char *folder, const char *name)
-{
-    size_t size = strlen(folder);
-    bool has_slash = size && folder[size - 1] == '/';
-    return kino__arena_format(arena, "%s%s%s", folder, has_slash ? "" : "/", name).data;
-}
-
 /* Is the entry a folder (`traces`: a file)? Pipes and devices are neither: reading them may never
  * end. Most file systems tell with the name; only for links and where they do not it costs a
  * stat. False also when memory is out. */
@@ -117,7 +110,7 @@ static bool is_wanted(kino__arena *arena, const char *folder, const struct diren
     struct stat info;
     if (entry->d_type != DT_LNK && entry->d_type != DT_UNKNOWN)
         return entry->d_type == (traces ? DT_REG : DT_DIR);
-    const char *path = join(arena, folder, entry->d_name);
+    const char *path = kino__join_path(arena, folder, entry->d_name);
     return path && stat(path, &info) == 0 &&
            (traces ? S_ISREG(info.st_mode) : S_ISDIR(info.st_mode));
 }
@@ -287,7 +280,7 @@ static kino_status add_folder(kino__discovery *out, const char *folder, const ch
     size_t first = out->files.count;
     kino_status st = list_folder(&out->arena, folder, true, &files, err);
     for (size_t i = 0; i < files.names.count && st == KINO_OK; i++)
-        st = add_file(out, join(&out->arena, folder, files.names.items[i]), true, err);
+        st = add_file(out, kino__join_path(&out->arena, folder, files.names.items[i]), true, err);
     kino__vec_deinit(&files.names);
     if (st == KINO_OK && out->files.count > first)
         st = choose_span(out, first, folder, span, err);
@@ -321,16 +314,16 @@ static kino_status list_inside(kino__arena *arena, const char *folder, const cha
                                kino__map *seen, name_list *all, name_list *runs, kino_error *err)
 {
     name_list names = {0};
-    const char *here = *inside ? join(arena, folder, inside) : folder;
+    const char *here = *inside ? kino__join_path(arena, folder, inside) : folder;
     if (!here)
         return kino__fail_nomem(err);
     kino_status st = list_folder(arena, here, false, &names, *inside ? NULL : err);
     if (st != KINO_OK && *inside)
         st = KINO_OK; /* cannot be read: nothing to find in it */
     for (size_t i = 0; i < names.names.count && st == KINO_OK; i++) {
-        const char *path = join(arena, here, names.names.items[i]);
+        const char *path = kino__join_path(arena, here, names.names.items[i]);
         const char *name =
-            *inside ? join(arena, inside, names.names.items[i]) : names.names.items[i];
+            *inside ? kino__join_path(arena, inside, names.names.items[i]) : names.names.items[i];
         if (!path || !name)
             st = kino__fail_nomem(err);
         else if (!is_new_folder(seen, path))
@@ -384,7 +377,7 @@ static kino_status choose_run(kino__discovery *out, const char *folder, const ch
     else if (st == KINO_OK && !run)
         st = fail_with_list(err, KINO_ARGUMENT, &runs,
                             "'%s' has several runs; select one with --run NAME:", folder);
-    const char *path = st == KINO_OK ? join(&out->arena, folder, chosen) : NULL;
+    const char *path = st == KINO_OK ? kino__join_path(&out->arena, folder, chosen) : NULL;
     if (st == KINO_OK)
         st = path ? add_folder(out, path, span, err) : kino__fail_nomem(err);
     kino__vec_deinit(&runs.names);
@@ -431,7 +424,7 @@ kino_status kino__discover_folder(const char *folder, kino__discovery *out, kino
     kino__arena_init(&out->arena, NULL);
     kino_status st = list_folder(&out->arena, folder, true, &files, err);
     for (size_t i = 0; i < files.names.count && st == KINO_OK; i++)
-        st = add_file(out, join(&out->arena, folder, files.names.items[i]), true, err);
+        st = add_file(out, kino__join_path(&out->arena, folder, files.names.items[i]), true, err);
     kino__vec_deinit(&files.names);
     return st;
 }

@@ -1,12 +1,13 @@
 /* make_result.c - answers that are made outside of the engine: the state of this machine, of a
  * daemon. They get the same renderings as every other answer. */
 #include "base/error.h"
+#include "base/sized.h"
 #include "store/table.h"
 
 static void add_table(kino_result *result, const kino_table_data *given)
 {
     kino_table_data data = KINO_TABLE_DATA_INIT;
-    memcpy(&data, given, given->size < sizeof data ? given->size : sizeof data);
+    KINO__TAKE_OPTIONS(data, given);
     kino__table *table = kino__result_add_table(result, data.name, data.columns, data.column_count);
     kino__table_describe(table, data.fold ? KINO__TABLE_FOLD : 0, data.title, data.empty_text);
     if (table)

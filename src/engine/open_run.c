@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "base/progress.h"
 #include "base/thread.h"
 #include "engine/discover.h"
@@ -29,8 +30,7 @@ static const kino_load_options default_options = KINO_LOAD_OPTIONS_INIT;
 kino_load_options kino__load_options_of(const kino_load_options *options)
 {
     kino_load_options given = default_options;
-    if (options) /* an older caller's struct is shorter: what it lacks keeps its default */
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    KINO__TAKE_OPTIONS(given, options);
     return given;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "engine/analyze.h"
 #include "engine/kino_run.h"
 #include "engine/map_reduce.h"
@@ -135,8 +136,7 @@ kino_status kino_run_map(kino_run *run, const char *analysis, const kino_analyze
     kino__analysis a;
     *out = NULL;
     kino__error_clear(err);
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    KINO__TAKE_OPTIONS(given, options);
     if (!def)
         return kino__fail(err, KINO_NOT_FOUND, "unknown analysis '%s'", analysis);
     kino_status st = kino__analysis_init(&a, def, given.params, given.param_count, err);

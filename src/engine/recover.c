@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "base/sized.h"
 #include "base/thread.h"
 #include "engine/kino_run.h"
 #include "reader/kino_ring.h"
@@ -37,7 +38,7 @@ static void fill_recovery(const kino_run *run, kino_recovery *out)
         found.was_stopped |= !kino__str_contains(loss, KINO__STR("ended_without_stop"));
     }
     found.size = out->size;
-    memcpy(out, &found, out->size < sizeof found ? out->size : sizeof found);
+    KINO__GIVE_INFO(out, found);
 }
 
 /* Without the slashes at the end. */

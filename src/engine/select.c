@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "engine/kino_run.h"
 
 bool kino_run_trace(const kino_run *run, size_t index, kino_trace_info *out)
@@ -17,7 +18,7 @@ bool kino_run_trace(const kino_run *run, size_t index, kino_trace_info *out)
                             .span = trace->span,
                             .path = trace->path,
                             .events = trace->event_count};
-    memcpy(out, &info, out->size < sizeof info ? out->size : sizeof info);
+    KINO__GIVE_INFO(out, info);
     return true;
 }
 

@@ -7,6 +7,7 @@
 #include <kino/timeline.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "base/thread.h"
 #include "engine/kino_run.h"
 
@@ -25,8 +26,7 @@ kino_status kino_timeline_new(kino_run *run, const kino_timeline_options *option
     *out = NULL;
     kino__error_clear(err);
     kino_timeline_options given = KINO_TIMELINE_OPTIONS_INIT;
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    KINO__TAKE_OPTIONS(given, options);
     kino_timeline *timeline = calloc(1, sizeof *timeline);
     if (!timeline)
         return kino__fail_nomem(err);
@@ -101,8 +101,7 @@ kino_status kino_timeline_tracks(const kino_timeline *timeline, kino_result **ou
 static kino_area area_of(const kino_area *area)
 {
     kino_area given = KINO_AREA_INIT;
-    if (area)
-        memcpy(&given, area, area->size < sizeof given ? area->size : sizeof given);
+    KINO__TAKE_OPTIONS(given, area);
     return given;
 }
 
@@ -158,8 +157,7 @@ kino_status kino_timeline_search(const kino_timeline *timeline, const kino_searc
                                  kino_result **out, kino_error *err)
 {
     kino_search given = KINO_SEARCH_INIT;
-    if (search)
-        memcpy(&given, search, search->size < sizeof given ? search->size : sizeof given);
+    KINO__TAKE_OPTIONS(given, search);
     return answer(timeline, "timeline-search", fill_search, &given, out, err);
 }
 

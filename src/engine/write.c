@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "base/output_file.h"
 #include "base/progress.h"
 #include "base/sink.h"
@@ -173,8 +174,7 @@ kino_status kino_run_write(kino_run *run, const char *path, const kino_write_opt
 {
     kino__error_clear(err);
     kino_write_options given = KINO_WRITE_OPTIONS_INIT;
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    KINO__TAKE_OPTIONS(given, options);
     kino__compression packing;
     const kino__writer_def *writer = find_writer(path, given.format, &packing);
     if (!writer)

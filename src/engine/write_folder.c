@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "base/string_pool.h"
 #include "engine/kino_run.h"
 #include "store/derive.h"
@@ -108,15 +109,13 @@ static kino_status write_trace(const kino_run *run, const kino__trace *trace, co
 static kino_status write_all(const kino_run *run, folder *f, const kino_write_options *given,
                              kino_error *err)
 {
-    size_t count = run->run.traces.count, size = strlen(f->path);
+    size_t count = run->run.traces.count;
     for (size_t i = 0; i < count; i++) {
         const char *name = choose_name(f, run->run.traces.items[i]);
         if (!name)
             return kino__fail_nomem(err);
-        bool has_slash = size && f->path[size - 1] == '/';
-        kino_str path =
-            kino__arena_format(&f->arena, "%s%s%s", f->path, has_slash ? "" : "/", name);
-        if (!path.data)
+        const char *path = kino__join_path(&f->arena, f->path, name);
+        if (!path)
             return kino__fail_nomem(err);
         file_progress progress = {given, i, count, name};
         kino_write_options options = *given;
@@ -124,7 +123,7 @@ static kino_status write_all(const kino_run *run, folder *f, const kino_write_op
             options.progress = report_file;
             options.progress_context = &progress;
         }
-        KINO_TRY(write_trace(run, run->run.traces.items[i], path.data, &options, err));
+        KINO_TRY(write_trace(run, run->run.traces.items[i], path, &options, err));
     }
     return KINO_OK;
 }
@@ -145,8 +144,7 @@ kino_status kino_run_write_folder(kino_run *run, const char *path,
 {
     kino__error_clear(err);
     kino_write_options given = KINO_WRITE_OPTIONS_INIT;
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    KINO__TAKE_OPTIONS(given, options);
     given.size = sizeof given;
     if (!given.format)
         return kino__fail(err, KINO_ARGUMENT, "writing to a directory requires a format");

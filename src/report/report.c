@@ -8,6 +8,7 @@
 
 #include "analysis/columns.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "base/progress.h"
 #include "engine/analyze.h"
 #include "engine/map_reduce.h"
@@ -293,8 +294,7 @@ kino_status kino_run_report(kino_run *run, const kino_report_options *options, k
     kino__error_clear(err);
     run = kino__run_ranks(run);
     kino_report_options given = KINO_REPORT_OPTIONS_INIT;
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    KINO__TAKE_OPTIONS(given, options);
     kino__progress progress;
     kino__progress_init(&progress, given.progress, given.progress_context);
     work *w = calloc(1, sizeof *w);
@@ -332,7 +332,7 @@ kino_status kino_report_check(const kino_report_options *options, kino_error *er
 {
     kino__error_clear(err);
     kino_report_options given = KINO_REPORT_OPTIONS_INIT;
-    memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    KINO__TAKE_OPTIONS(given, options);
     kino_param params[2];
     size_t count = 0;
     if (given.compat)

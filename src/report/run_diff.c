@@ -5,6 +5,7 @@
 
 #include "analysis/diff/diff.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "base/sink.h"
 #include "engine/analyze.h"
 #include "engine/kino_run.h"
@@ -248,9 +249,7 @@ kino_status kino_runs_diff(kino_run *const *left, size_t left_count, kino_run *c
                     .options = KINO_DIFF_OPTIONS_INIT};
     *out = NULL;
     kino__error_clear(err);
-    if (options)
-        memcpy(&c.options, options,
-               options->size < sizeof c.options ? options->size : sizeof c.options);
+    KINO__TAKE_OPTIONS(c.options, options);
     if (left_count == 0 || right_count == 0)
         return kino__fail(err, KINO_ARGUMENT, "both sides must have a run");
     kino__progress_init(&c.progress, c.options.progress, c.options.progress_context);
@@ -278,8 +277,7 @@ kino_status kino_diff_summary(const kino_result *diff, const kino_render_options
 {
     kino_render_options given = KINO_RENDER_OPTIONS_INIT;
     kino__error_clear(err);
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    KINO__TAKE_OPTIONS(given, options);
     kino__buffer text = {0};
     kino__diff_summarise(diff, given.format && strcmp(given.format, "md") == 0, given.color, &text);
     kino_status st = KINO_OK;

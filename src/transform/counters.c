@@ -16,6 +16,7 @@
 #include "base/decimal.h"
 #include "base/error.h"
 #include "base/json_out.h"
+#include "base/sized.h"
 #include "store/args.h"
 #include "transform/overlay.h"
 
@@ -368,8 +369,7 @@ kino_status kino_run_add_counters(kino_run *run, const kino_counter_options *opt
     *out = NULL;
     kino__error_clear(err);
     kino_counter_options given = KINO_COUNTER_OPTIONS_INIT;
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    KINO__TAKE_OPTIONS(given, options);
     if (given.compat && strcmp(given.compat, "hta") != 0 && strcmp(given.compat, "hta-ns") != 0)
         return kino__fail(err, KINO_ARGUMENT,
                           "invalid value '%s' for compat (expected: hta or hta-ns)", given.compat);

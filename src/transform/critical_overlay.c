@@ -14,6 +14,7 @@
 #include "analysis/columns.h"
 #include "base/decimal.h"
 #include "base/error.h"
+#include "base/sized.h"
 #include "store/args.h"
 #include "transform/overlay.h"
 
@@ -271,7 +272,6 @@ kino_status kino_run_overlay_critical_path(kino_run *run,
     *out = NULL;
     kino__error_clear(err);
     kino_critical_overlay_options given = KINO_CRITICAL_OVERLAY_OPTIONS_INIT;
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    KINO__TAKE_OPTIONS(given, options);
     return kino__overlay_make(run, overlay_all, &given, out, err);
 }

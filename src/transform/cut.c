@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "base/progress.h"
 #include "engine/kino_run.h"
 #include "store/derive.h"
@@ -201,9 +202,7 @@ kino_status kino_run_cut(kino_run *run, const kino_cut_options *options, kino_ru
     *out = NULL;
     kino__error_clear(err);
     kino__cut cut = {.options = KINO_CUT_OPTIONS_INIT};
-    if (options)
-        memcpy(&cut.options, options,
-               options->size < sizeof cut.options ? options->size : sizeof cut.options);
+    KINO__TAKE_OPTIONS(cut.options, options);
     kino_cut_counts sums = {0};
     kino_run *made;
     KINO_TRY(kino__derived_run_new(run, &made, err));

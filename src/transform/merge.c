@@ -12,6 +12,7 @@
 #include "base/decimal.h"
 #include "base/error.h"
 #include "base/json_out.h"
+#include "base/sized.h"
 #include "base/progress.h"
 #include "engine/kino_run.h"
 #include "store/args.h"
@@ -356,8 +357,7 @@ kino_status kino_run_merge(kino_run *run, const kino_merge_options *options, kin
     *out = NULL;
     kino__error_clear(err);
     kino_merge_options given = KINO_MERGE_OPTIONS_INIT;
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    KINO__TAKE_OPTIONS(given, options);
     kino__progress progress;
     kino__progress_init(&progress, given.progress, given.progress_context);
     kino__progress_stage(&progress, "merging", kino__run_event_count(run));

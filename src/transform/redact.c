@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/sized.h"
 #include "base/progress.h"
 #include "engine/kino_run.h"
 #include "engine/sidecar.h"
@@ -262,8 +263,7 @@ kino_status kino_run_redact(kino_run *run, const kino_redact_options *options, k
     *out = NULL;
     kino__error_clear(err);
     kino_redact_options given = KINO_REDACT_OPTIONS_INIT;
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    KINO__TAKE_OPTIONS(given, options);
     kino_run *made;
     redact_rules *rules = NULL;
     KINO_TRY(kino__derived_run_new(run, &made, err));

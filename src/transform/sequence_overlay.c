@@ -8,6 +8,7 @@
 #include "analysis/columns.h"
 #include "base/error.h"
 #include "base/json_out.h"
+#include "base/sized.h"
 #include "transform/overlay.h"
 
 typedef struct work {
@@ -160,7 +161,6 @@ kino_status kino_run_overlay_kernel_sequences(kino_run *run,
     *out = NULL;
     kino__error_clear(err);
     kino_sequence_overlay_options given = KINO_SEQUENCE_OVERLAY_OPTIONS_INIT;
-    if (options)
-        memcpy(&given, options, options->size < sizeof given ? options->size : sizeof given);
+    KINO__TAKE_OPTIONS(given, options);
     return kino__overlay_make(run, overlay_all, &given, out, err);
 }
