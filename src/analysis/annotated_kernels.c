@@ -9,6 +9,7 @@
 #include "analysis/device_work.h"
 #include "base/error.h"
 #include "base/keyed_sort.h"
+#include "base/search.h"
 
 enum { P_EXPAND, P_SHORTEST, P_LAST_STEP };
 
@@ -133,16 +134,8 @@ static uint32_t tree_best(const lane *l, uint32_t first, uint32_t end)
 /* How many annotations start before the time, or at it. */
 static uint32_t count_started(const lane *l, int64_t time, bool is_at)
 {
-    uint32_t low = 0, high = l->note_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        int64_t start = l->notes[middle].key;
-        if (start < time || (is_at && start == time))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return KINO__SEARCH(uint32_t, i, 0, l->note_count,
+                        l->notes[i].key < time || (is_at && l->notes[i].key == time));
 }
 
 /* The winner of each kernel of the lane; kernels by start, at one start those without length

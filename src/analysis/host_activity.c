@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/device_work.h"
+#include "base/search.h"
 #include "base/str.h"
 #include "store/interval.h"
 
@@ -67,15 +68,8 @@ static bool is_span(const kino__trace *trace, uint32_t row)
 /* The first row of the track that starts at `time` or later; rows without a time come first. */
 static uint32_t first_from(const kino__trace *trace, const kino__track *track, int64_t time)
 {
-    uint32_t low = track->first, high = track->first + track->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (trace->ts[middle] == KINO_NO_TIME || trace->ts[middle] < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return KINO__SEARCH(uint32_t, i, track->first, track->first + track->count,
+                        trace->ts[i] == KINO_NO_TIME || trace->ts[i] < time);
 }
 
 /* The length of a row within the stretch; 0: none. */
@@ -122,14 +116,7 @@ static bool collect(kino__host *host, const kino__track *track, int64_t start, i
 
 static kino__host_span *find_span(kino__host *host, size_t count, uint32_t row)
 {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (host->spans.items[middle].row < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = KINO__SEARCH(size_t, i, 0, count, host->spans.items[i].row < row);
     bool is_there = low < count && host->spans.items[low].row == row;
     return is_there ? &host->spans.items[low] : NULL;
 }

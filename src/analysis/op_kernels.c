@@ -9,6 +9,7 @@
 #include "analysis/frame_params.h"
 #include "analysis/statistics.h"
 #include "base/error.h"
+#include "base/search.h"
 #include "names/launch_calls.h"
 
 enum { P_LAST_STEP };
@@ -105,16 +106,9 @@ static bool owners_init(owners *o, const kino__frame *f, const uint8_t *kind_of_
 /* The first entry that comes behind (track, ts). */
 static size_t find_behind(const owners *o, uint32_t track, int64_t ts)
 {
-    size_t low = 0, high = o->list.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const operator_row *r = &o->list.items[middle];
-        if (r->track < track || (r->track == track && r->ts <= ts))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const operator_row *all = o->list.items;
+    return KINO__SEARCH(size_t, i, 0, o->list.count,
+                        all[i].track < track || (all[i].track == track && all[i].ts <= ts));
 }
 
 /* The last of the first `count` entries whose end is not before `end`; SIZE_MAX: none. */

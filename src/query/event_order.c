@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "query/event_rank.h"
 #include "query/row_sort.h"
 
@@ -288,14 +289,8 @@ static bool split_by_track(kino__event_stream *stream)
             uint32_t row = s.rows ? s.rows[s.at] : s.at;
             const kino__track *track = &s.qt->trace->tracks.items[kino__query_track(s.qt, row)];
             uint32_t limit = track->first + track->count; /* row behind the track */
-            uint32_t low = s.at + 1, high = s.end;
-            while (low < high) {
-                uint32_t middle = low + (high - low) / 2;
-                if ((s.rows ? s.rows[middle] : middle) < limit)
-                    low = middle + 1;
-                else
-                    high = middle;
-            }
+            uint32_t low =
+                KINO__SEARCH(uint32_t, k, s.at + 1, s.end, (s.rows ? s.rows[k] : k) < limit);
             if (!kino__selection_add(selection, s.qt, s.rows, s.at, low))
                 return false;
             s.at = low;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/str.h"
 
 enum { BLOCK_ROWS = 1024, CATEGORY_IDS = 65536 };
@@ -304,19 +305,6 @@ static bool scan_range(scan *s, uint32_t first, uint32_t end)
     return true;
 }
 
-/* First row in [first, end) whose start is not below `ts`. */
-static uint32_t lower_bound(const int64_t *column, uint32_t first, uint32_t end, int64_t ts)
-{
-    while (first < end) {
-        uint32_t middle = first + (end - first) / 2;
-        if (column[middle] < ts)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    return first;
-}
-
 /* The rows of a track that the conditions on ts leave. */
 static void clip_track(const kino__trace *trace, const kino__track *track, int64_t low,
                        int64_t high, uint32_t *first, uint32_t *end)
@@ -324,9 +312,9 @@ static void clip_track(const kino__trace *trace, const kino__track *track, int64
     *first = track->first;
     *end = track->first + track->count;
     if (low > INT64_MIN)
-        *first = lower_bound(trace->ts, *first, *end, low);
+        *first = KINO__SEARCH(uint32_t, row, *first, *end, trace->ts[row] < low);
     if (high < INT64_MAX)
-        *end = lower_bound(trace->ts, *first, *end, high + 1);
+        *end = KINO__SEARCH(uint32_t, row, *first, *end, trace->ts[row] <= high);
 }
 
 /* Hands the rows found over to the selection. */

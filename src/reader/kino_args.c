@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/decimal.h"
+#include "base/search.h"
 #include "reader/kino_internal.h"
 #include "store/args.h"
 #include "wire/bytes.h"
@@ -188,18 +189,11 @@ static group *group_new(const kino__kino_file *f, uint32_t number, kino__unpacke
 static uint32_t find_column_chunk(const kino__kino_file *f, uint32_t number, uint32_t tag)
 {
     const kino__arg_group *chunks = &f->arg_groups.items[number];
-    uint32_t low = chunks->first_column, high = low + chunks->column_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2, chunk = f->column_chunks.items[middle];
-        uint32_t here = f->chunks.items[chunk - 1].tag;
-        if (here == tag)
-            return chunk;
-        if (here < tag)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return KINO__NO_CHUNK;
+    uint32_t end = chunks->first_column + chunks->column_count;
+    const uint32_t *all = f->column_chunks.items;
+    uint32_t at =
+        KINO__SEARCH(uint32_t, i, chunks->first_column, end, f->chunks.items[all[i] - 1].tag < tag);
+    return at < end && f->chunks.items[all[at] - 1].tag == tag ? all[at] : KINO__NO_CHUNK;
 }
 
 static bool decode_chunk(const kino__kino_file *f, uint32_t number, uint32_t tag, size_t count,
@@ -548,14 +542,8 @@ kino_str kino__kino_read_text(const kino__text *text, void *state, uint64_t offs
 {
     const kino__kino_file *f = (const kino__kino_file *)text;
     cursor *c = state;
-    size_t low = 0, high = f->odd_texts.count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (f->odd_texts.items[middle].offset <= offset)
-            low = middle;
-        else
-            high = middle;
-    }
+    size_t low =
+        KINO__SEARCH_LAST(size_t, i, 0, f->odd_texts.count, f->odd_texts.items[i].offset <= offset);
     if (!c || low >= f->odd_texts.count)
         return (kino_str){"", 0};
     const kino__odd_texts *odd = &f->odd_texts.items[low];

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/search.h"
 #include "record/samples_internal.h"
 #include "wire/injection.h"
 
@@ -103,14 +104,7 @@ static kino__samples_thread *find_thread(kino__samples *s, int32_t pid, int32_t 
 
 static bool is_left_out(const kino__perf_output *output, int64_t tid, int64_t time_ns)
 {
-    size_t low = 0, high = output->own_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (output->own[middle].tid < tid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = KINO__SEARCH(size_t, i, 0, output->own_count, output->own[i].tid < tid);
     for (; low < output->own_count && output->own[low].tid == tid; low++)
         if (time_ns >= output->own[low].from_ns && time_ns < output->own[low].to_ns)
             return true;

@@ -4,6 +4,8 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "base/search.h"
+
 void kino__space_init(kino__space *space, int32_t pid)
 {
     *space = (kino__space){.pid = pid};
@@ -41,15 +43,7 @@ bool kino__space_copy(kino__space *child, const kino__space *parent)
 /* The first part that ends behind the address. */
 static size_t lower(const kino__space *space, uint64_t address)
 {
-    size_t low = 0, high = space->maps.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (space->maps.items[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return KINO__SEARCH(size_t, i, 0, space->maps.count, space->maps.items[i].end <= address);
 }
 
 const kino__space_map *kino__space_find(const kino__space *space, uint64_t address)

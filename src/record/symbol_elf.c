@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/search.h"
 #include "record/symbol_elf_internal.h"
 
 static const Dwfl_Callbacks callbacks = {
@@ -217,14 +218,7 @@ static Dwarf_Die *find_unit(kino__elf *elf, uint64_t address, Dwarf_Addr *bias)
         return unit;
     if (!elf->has_units)
         make_units(elf);
-    size_t low = 0, high = elf->units.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (elf->units.items[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = KINO__SEARCH(size_t, i, 0, elf->units.count, elf->units.items[i].start <= address);
     return low && address < elf->units.items[low - 1].end ? &elf->units.items[low - 1].unit : NULL;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "record/symbol_elf_internal.h"
 
 /* ---- where functions begin ---- */
@@ -55,14 +56,7 @@ uint64_t kino__elf_function_start(kino__elf *elf, uint64_t address)
 {
     if (!elf->has_starts)
         make_starts(elf);
-    size_t low = 0, high = elf->starts.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (elf->starts.items[middle] <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = KINO__SEARCH(size_t, i, 0, elf->starts.count, elf->starts.items[i] <= address);
     return low ? elf->starts.items[low - 1] : 0;
 }
 

@@ -10,6 +10,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "record/symbol_elf_internal.h"
 
 enum { DEPTH = 64 }; /* of entries within each other that are looked at */
@@ -122,14 +123,8 @@ size_t kino__elf_scopes(kino__elf *elf, Dwarf_Die *unit, uint64_t pc,
                         Dwarf_Die out[KINO__ELF_FRAMES])
 {
     const kino__elf_unit_scopes *scopes = scopes_of(elf, unit);
-    size_t low = 0, high = scopes ? scopes->ranges.count : 0, used = 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (scopes->ranges.items[middle].start <= pc)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t count = scopes ? scopes->ranges.count : 0, used = 0;
+    size_t low = KINO__SEARCH(size_t, i, 0, count, scopes->ranges.items[i].start <= pc);
     for (uint32_t at = low ? (uint32_t)low - 1 : UINT32_MAX;
          at != UINT32_MAX && used < KINO__ELF_FRAMES; at = scopes->ranges.items[at].around)
         if (scopes->ranges.items[at].end > pc)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
+
 void kino__symbol_table_init(kino__symbol_table *table)
 {
     *table = (kino__symbol_table){0};
@@ -173,14 +175,8 @@ bool kino__symbol_table_seal(kino__symbol_table *table)
 
 const kino__symbol *kino__symbol_table_find(const kino__symbol_table *table, uint64_t address)
 {
-    size_t low = 0, high = table->symbols.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->symbols.items[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = KINO__SEARCH(size_t, i, 0, table->symbols.count,
+                              table->symbols.items[i].address <= address);
     const kino__symbol *symbol = low ? &table->symbols.items[low - 1] : NULL;
     return symbol && address - symbol->address < symbol->size ? symbol : NULL;
 }

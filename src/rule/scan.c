@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "store/args.h"
 
 /* Classes of names beyond those that make items. */
@@ -212,15 +213,7 @@ static bool cover_make(kino__cover *cover)
 
 size_t kino__cover_find(const kino__cover *cover, int64_t time)
 {
-    size_t low = 0, high = cover->list.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (cover->list.items[middle].end <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return KINO__SEARCH(size_t, i, 0, cover->list.count, cover->list.items[i].end <= time);
 }
 
 /* Time covered before this moment. */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "rule/rule.h"
 #include "rule/scan.h"
 #include "store/args.h"
@@ -9,29 +10,15 @@
 bool kino__scan_is_in_step(const kino__scan *scan, int64_t time)
 {
     const kino__profile *p = scan->profile;
-    size_t low = 0, high = p->steps.count;
-    while (low < high) { /* the first step that ends behind it */
-        size_t middle = low + (high - low) / 2;
-        if (p->steps.items[middle].host_end <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first step that ends behind it */
+    size_t low = KINO__SEARCH(size_t, i, 0, p->steps.count, p->steps.items[i].host_end <= time);
     return low < p->steps.count && p->steps.items[low].host_start <= time;
 }
 
 /* The first step that ends after a moment of the device. */
 static size_t first_step(const kino__profile *p, int64_t time)
 {
-    size_t low = 0, high = p->steps.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (p->steps.items[middle].end <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return KINO__SEARCH(size_t, i, 0, p->steps.count, p->steps.items[i].end <= time);
 }
 
 int64_t kino__scan_in_steps(const kino__scan *scan, kino__interval interval)
@@ -166,14 +153,9 @@ kino__scan_item kino__scan_host_at(const kino__scan *scan, int64_t time)
         return found;
     const kino__trace *trace = scan->trace;
     const kino__track *track = &trace->tracks.items[scan->main_track];
-    uint32_t low = track->first, high = track->first + track->count;
-    while (low < high) { /* the first row that starts behind it */
-        uint32_t middle = low + (high - low) / 2;
-        if (trace->ts[middle] <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first row that starts behind it */
+    uint32_t low =
+        KINO__SEARCH(uint32_t, i, track->first, track->first + track->count, trace->ts[i] <= time);
     uint32_t first = low - track->first > LOOK_BACK ? low - LOOK_BACK : track->first;
     while (low-- > first) {
         if (trace->ts[low] == KINO_NO_TIME || kino__scan_interval(scan, low).end <= time)

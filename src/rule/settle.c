@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/search.h"
+
 typedef struct settling {
     kino__findings *findings;
     kino__intervals claim, taken, left, scratch;
@@ -23,14 +25,8 @@ static int compare_claims(const void *a, const void *b)
 /* What a finding claims, in normal form. */
 static bool gather(settling *s, size_t finding)
 {
-    size_t low = 0, high = s->findings->claims.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->findings->claims.items[middle].finding < finding)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = KINO__SEARCH(size_t, i, 0, s->findings->claims.count,
+                              s->findings->claims.items[i].finding < finding);
     s->claim.count = 0;
     for (; low < s->findings->claims.count && s->findings->claims.items[low].finding == finding;
          low++) {

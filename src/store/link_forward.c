@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "base/search.h"
 #include "store/args.h"
 #include "store/link_internal.h"
 
@@ -186,20 +187,16 @@ static bool sort_by_start(forward_work *w)
     return true;
 }
 
+static bool is_behind(const member *m, uint32_t track, int64_t ts)
+{
+    return track != NONE && m->track != track ? m->track > track : m->ts > ts;
+}
+
 /* Of a sorted group the last member of `track` (NONE: any) that starts at `ts` or before, or
  * KINO_NO_ROW. */
 static uint32_t last_before(const member *items, size_t count, uint32_t track, int64_t ts)
 {
-    size_t low = 0, high = count;
-    while (low < high) { /* the first member behind (track, ts) */
-        size_t middle = low + (high - low) / 2;
-        const member *m = &items[middle];
-        bool is_behind = track != NONE && m->track != track ? m->track > track : m->ts > ts;
-        if (is_behind)
-            high = middle;
-        else
-            low = middle + 1;
-    }
+    size_t low = KINO__SEARCH(size_t, i, 0, count, !is_behind(&items[i], track, ts));
     if (low == 0 || (track != NONE && items[low - 1].track != track))
         return KINO_NO_ROW;
     return items[low - 1].row;

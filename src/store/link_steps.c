@@ -14,6 +14,7 @@
  * another piece. */
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "store/link_internal.h"
 
 /* Opens a piece; one that would have no length is replaced. */
@@ -73,13 +74,8 @@ static size_t find_piece(const kino__step_map *w, int64_t ts, size_t hint)
         return low;
     if (low < high && ts < pieces[low].start)
         low = 0;
-    while (low < high) { /* the first piece that starts after ts */
-        size_t middle = low + (high - low) / 2;
-        if (pieces[middle].start <= ts)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first piece that starts after ts */
+    low = KINO__SEARCH(size_t, i, low, high, pieces[i].start <= ts);
     return low - 1; /* SIZE_MAX when there is none before */
 }
 

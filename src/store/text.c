@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/str.h"
 #include "store/text_sources.h"
 
@@ -113,15 +114,9 @@ static void packed_cursor_free(const kino__text *text, void *state)
 
 static const kino__restart *restart_before(const kino__packed_text *self, uint64_t offset)
 {
-    size_t low = 0, high = self->restarts.count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (self->restarts.items[middle].offset <= offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    return high ? &self->restarts.items[low] : NULL;
+    size_t low = KINO__SEARCH_LAST(size_t, i, 0, self->restarts.count,
+                                   self->restarts.items[i].offset <= offset);
+    return self->restarts.count ? &self->restarts.items[low] : NULL;
 }
 
 /* Reads and forgets up to the start of a block. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/search.h"
 #include "store/args.h"
 #include "store/link.h"
 
@@ -190,29 +191,17 @@ kino_str kino__trace_category_text(const kino__trace *trace, uint16_t category)
 
 uint32_t kino__trace_track_of(const kino__trace *trace, uint32_t row)
 {
-    size_t low = 0, high = trace->tracks.count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (trace->tracks.items[middle].first <= row)
-            low = middle;
-        else
-            high = middle;
-    }
+    size_t low =
+        KINO__SEARCH_LAST(size_t, i, 0, trace->tracks.count, trace->tracks.items[i].first <= row);
     return (uint32_t)low;
 }
 
 const kino__odd *kino__trace_odd(const kino__trace *trace, uint32_t number, kino__odd_kind kind)
 {
     const kino__odd *items = trace->odd.items;
-    size_t low = 0, high = trace->odd.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (items[middle].number < number ||
-            (items[middle].number == number && items[middle].kind < kind))
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = KINO__SEARCH(size_t, i, 0, trace->odd.count,
+                              items[i].number < number ||
+                                  (items[i].number == number && items[i].kind < kind));
     bool found = low < trace->odd.count && items[low].number == number && items[low].kind == kind;
     return found ? &items[low] : NULL;
 }

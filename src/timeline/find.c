@@ -6,21 +6,14 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/search.h"
 #include "timeline/timeline_internal.h"
 
 /* How many rows of a line come before `row`. */
 static uint32_t rows_before(const kino__tl_track *track, const kino__tl_line *line, uint32_t row)
 {
     const uint32_t *rows = track->rows + line->first;
-    uint32_t low = 0, high = line->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (rows[middle] < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return KINO__SEARCH(uint32_t, i, 0, line->count, rows[i] < row);
 }
 
 bool kino__tl_find_line(const kino__tl_track *track, uint32_t row, uint32_t *line_number)
@@ -65,15 +58,9 @@ bool kino__tl_find(const kino__timeline *timeline, const kino__trace *trace, uin
                    kino__tl_place *place)
 {
     const kino__tl_rows_of *items = timeline->by_row.items, wanted = {trace->index, row, 0};
-    size_t low = 0, high = timeline->by_row.count; /* before low: all that begin at the row or
-                                                      before it */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_rows_of(&items[middle], &wanted) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* before low: all that begin at the row or before it */
+    size_t low = KINO__SEARCH(size_t, i, 0, timeline->by_row.count,
+                              compare_rows_of(&items[i], &wanted) <= 0);
     if (low == 0)
         return false;
     const kino__tl_track *track = &timeline->tracks.items[items[low - 1].track];

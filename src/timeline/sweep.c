@@ -5,6 +5,7 @@
  * and reaches into it is found through the lines: at most one event of each (but the last). */
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "timeline/timeline_internal.h"
 
 typedef struct open_span {
@@ -111,15 +112,8 @@ static bool add_earlier(sweep *w)
 /* The first row of the track that starts at `time` or later; rows without a time come first. */
 static uint32_t first_from(const kino__tl_track *track, int64_t time)
 {
-    uint32_t low = track->source->first, high = low + track->source->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (track->trace->ts[middle] < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return KINO__SEARCH(uint32_t, i, track->source->first,
+                        track->source->first + track->source->count, track->trace->ts[i] < time);
 }
 
 bool kino__tl_sweep(const kino__tl_track *track, int64_t from, int64_t to, kino__tl_visit visit,

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/search.h"
 #include "timeline/tile_internal.h"
 
 /* What is too short to be told apart. Without length it always is: there may be any number. */
@@ -118,15 +119,7 @@ static bool walk_line(walk *w, const kino__tl_line *line)
 
 static uint32_t points_before(const kino__tl_track *track, int64_t time)
 {
-    uint32_t low = 0, high = track->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (track->points[middle].time <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return KINO__SEARCH(uint32_t, i, 0, track->count, track->points[i].time <= time);
 }
 
 /* The largest group of points that begins at `at` and is small, ending before `end`. */

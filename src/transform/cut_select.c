@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/glob.h"
+#include "base/search.h"
 #include "base/str.h"
 #include "transform/cut.h"
 
@@ -145,14 +146,9 @@ static bool prepare_steps(selection *s)
 
 static bool overlaps_steps(const selection *s, uint32_t row)
 {
-    size_t low = 0, high = s->ranges.count; /* the first range that ends behind the row's start */
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->ranges.items[middle].end <= s->trace->ts[row])
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first range that ends behind the row's start */
+    size_t low =
+        KINO__SEARCH(size_t, i, 0, s->ranges.count, s->ranges.items[i].end <= s->trace->ts[row]);
     return low < s->ranges.count &&
            overlaps(s->trace, row, s->ranges.items[low].start, s->ranges.items[low].end);
 }

@@ -1,6 +1,8 @@
 /* ring_clock.c - lines between anchors. See ring_clock.h. */
 #include "wire/ring_clock.h"
 
+#include "base/search.h"
+
 enum { SHORTEST_NS = 1000000 }; /* between anchors that make a line */
 
 static const uint64_t one_ns_per_tick = (uint64_t)1 << KINO__RING_RATE_BITS;
@@ -61,15 +63,9 @@ void kino__ring_clock_deinit(kino__ring_clock *clock)
 
 static size_t line_of(const kino__ring_clock *clock, uint64_t ticks)
 {
-    size_t low = 0, high = clock->lines.count; /* the last line that begins at or before */
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (clock->lines.items[middle].ticks <= ticks)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    /* the last line that begins at or before */
+    return KINO__SEARCH_LAST(size_t, i, 0, clock->lines.count,
+                             clock->lines.items[i].ticks <= ticks);
 }
 
 int64_t kino__ring_clock_raw(const kino__ring_clock *clock, uint64_t ticks, size_t *hint)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/search.h"
 #include "wire/ring.h"
 
 enum {
@@ -306,14 +307,9 @@ static bool index_pieces(kino__ring_image *image)
 uint32_t kino__ring_piece_of(const kino__ring_image *image, uint64_t segment, uint32_t record)
 {
     uint64_t wanted = segment << KINO__RING_POSITION_BITS | record;
-    size_t low = 0, high = image->places.count;
-    while (low < high) { /* the first behind it */
-        size_t middle = low + (high - low) / 2;
-        if (image->places.items[middle].first <= wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first behind it */
+    size_t low =
+        KINO__SEARCH(size_t, i, 0, image->places.count, image->places.items[i].first <= wanted);
     if (!low)
         return UINT32_MAX;
     uint32_t number = image->places.items[low - 1].piece;
@@ -478,15 +474,7 @@ static int compare_late(const void *a, const void *b)
 
 size_t kino__ring_late_of(const kino__ring_image *image, uint64_t position)
 {
-    size_t low = 0, high = image->late.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (image->late.items[middle].of < position)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return KINO__SEARCH(size_t, i, 0, image->late.count, image->late.items[i].of < position);
 }
 
 /* -- rows of the process */

@@ -10,6 +10,7 @@
 
 #include "analysis/columns.h"
 #include "base/error.h"
+#include "base/search.h"
 
 /* -- sums by name -- */
 
@@ -56,31 +57,18 @@ static kino__diff_sums *count_one(counting *c, kino_strid name)
 
 bool kino__diff_is_in_step(const kino__profile *p, int64_t ts)
 {
-    size_t low = 0, high = p->steps.count;
     if (!p->has_step_events)
         return true;
-    while (low < high) { /* the first step that ends after it */
-        size_t middle = low + (high - low) / 2;
-        if (p->steps.items[middle].host_end <= ts)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    /* the first step that ends after it */
+    size_t low = KINO__SEARCH(size_t, i, 0, p->steps.count, p->steps.items[i].host_end <= ts);
     return low < p->steps.count && p->steps.items[low].host_start <= ts;
 }
 
 static bool is_on_device_in_step(const kino__profile *p, int64_t ts)
 {
-    size_t low = 0, high = p->steps.count;
     if (!p->has_step_events || p->is_compat)
         return true;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (p->steps.items[middle].end <= ts)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = KINO__SEARCH(size_t, i, 0, p->steps.count, p->steps.items[i].end <= ts);
     return low < p->steps.count && p->steps.items[low].start <= ts;
 }
 

@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "base/search.h"
 #include "model/frame/frame.h"
 
 /* The number of "ProfilerStep#5" (HTA also takes blanks around the mark), KINO_NO_INT for other
@@ -175,14 +176,7 @@ static inline int64_t kino__frame_number_at(const kino__frame_pieces *p, int64_t
 {
     size_t low = *hint;
     if ((low > 0 && p->edges[low - 1] > time) || (low < p->count && p->edges[low] <= time)) {
-        size_t high = p->count;
-        for (low = 0; low < high;) {
-            size_t middle = low + (high - low) / 2;
-            if (p->edges[middle] <= time)
-                low = middle + 1;
-            else
-                high = middle;
-        }
+        low = KINO__SEARCH(size_t, i, 0, p->count, p->edges[i] <= time);
         *hint = low; /* the first edge behind time */
     }
     return low == 0 || low == p->count ? -1 : p->number[low - 1];

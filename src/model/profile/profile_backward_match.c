@@ -2,6 +2,7 @@
  * file, joined by id, from the start of an operator to a moment below an engine's span. */
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "model/profile/profile_backward.h"
 
 typedef struct pair {
@@ -169,14 +170,7 @@ static uint32_t root_above(const kino__moving *m, uint32_t node)
  * of start. */
 static uint32_t first_node(const kino__profile *p, uint32_t low, uint32_t high, int64_t moment)
 {
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (kino__node_start(p, &p->nodes.items[middle]) < moment)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return KINO__SEARCH(uint32_t, i, low, high, kino__node_start(p, &p->nodes.items[i]) < moment);
 }
 
 /* The place of the root above a moment of the backward pass, KINO__NO_NODE: none. */
@@ -253,14 +247,7 @@ uint32_t kino__backward_group(kino__moving *m, const kino__node *n)
     if (!n->is_operator)
         return KINO__NO_NODE;
     if (m->cursor > 0 && all[m->cursor - 1].forward >= start) { /* back: begin anew */
-        size_t low = 0, high = m->cursor;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            if (all[middle].forward < start)
-                low = middle + 1;
-            else
-                high = middle;
-        }
+        size_t low = KINO__SEARCH(size_t, i, 0, m->cursor, all[i].forward < start);
         m->cursor = low;
     }
     while (m->cursor < m->leads.count && all[m->cursor].forward < start)

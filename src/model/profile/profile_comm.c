@@ -1,6 +1,7 @@
 /* profile_comm.c - collectives: the host's span of each and the kernels that carry it out. */
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "model/profile/profile_internal.h"
 #include "store/link.h"
 
@@ -115,14 +116,8 @@ static uint32_t record_around(const collecting *c, uint32_t kernel)
     enum { MOST_NESTED = 4 };
     const kino__trace *trace = c->p->trace;
     uint32_t launch = c->launch_of_row[kernel];
-    size_t low = 0, high = launch == KINO_NO_ROW ? 0 : c->host_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->p->comm.items[middle].row < launch)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low = KINO__SEARCH(size_t, i, 0, launch == KINO_NO_ROW ? 0 : c->host_count,
+                              c->p->comm.items[i].row < launch);
     for (size_t i = low; i-- > 0 && low - i <= MOST_NESTED;) {
         uint32_t row = c->p->comm.items[i].row;
         if (kino__row_end(trace, row) >= kino__row_end(trace, launch) &&

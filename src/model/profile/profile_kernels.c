@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "model/profile/profile_internal.h"
 #include "store/args.h"
 #include "store/link.h"
@@ -152,15 +153,7 @@ bool kino__profile_list_kernels(kino__profile *p)
 
 size_t kino__profile_kernel_at(const kino__profile *p, uint32_t row)
 {
-    size_t low = 0, high = p->kernels.count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (p->kernels.items[middle].row <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return KINO__SEARCH_LAST(size_t, i, 0, p->kernels.count, p->kernels.items[i].row <= row);
 }
 
 static bool rank_calls(const kino__profile *p, kino__row_rank *calls)

@@ -2,6 +2,7 @@
  * way from a row to its node. */
 #include <stdlib.h>
 
+#include "base/search.h"
 #include "model/profile/profile_internal.h"
 
 _Static_assert(sizeof(kino__node) == 36, "there are very many");
@@ -138,15 +139,8 @@ int kino__compare_node_rows(const void *a, const void *b, void *context)
 static uint32_t search(const kino__profile *p, const kino__track_nodes *nodes, uint32_t row)
 {
     void *trace = (void *)(uintptr_t)p->trace;
-    uint32_t low = nodes->first, high = low + nodes->count - 1;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (kino__compare_node_rows(&p->nodes.items[middle].row, &row, trace) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return KINO__SEARCH(uint32_t, i, nodes->first, nodes->first + nodes->count - 1,
+                        kino__compare_node_rows(&p->nodes.items[i].row, &row, trace) < 0);
 }
 
 uint32_t kino__profile_node_of(const kino__profile *p, uint32_t row)

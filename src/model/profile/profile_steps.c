@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/decimal.h"
+#include "base/search.h"
 #include "model/profile/profile_internal.h"
 #include "store/link.h"
 
@@ -359,14 +360,7 @@ static size_t find_step(const kino__profile *p, int64_t moment, size_t hint)
     if (steps[hint].host_start <= moment &&
         (hint + 1 == high || moment < steps[hint + 1].host_start))
         return hint;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (steps[middle].host_start <= moment)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return KINO__SEARCH_LAST(size_t, i, low, high, steps[i].host_start <= moment);
 }
 
 /* Steps that do not overlap need no order of launches. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "tracer/backend/cupti/cupti_internal.h"
 
 enum {
@@ -125,15 +126,9 @@ const kino__cupti_recording *kino__cupti_event_source(uint32_t context, uint32_t
                                                       uint32_t correlation)
 {
     kino__cupti_recording wanted = {context, event, correlation, 0};
-    uint32_t low = 0;
     sort();
-    for (uint32_t high = self.recording_count; low < high;) { /* the first behind it */
-        uint32_t middle = low + (high - low) / 2;
-        if (compare(&self.recordings[middle], &wanted) <= 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = KINO__SEARCH(uint32_t, i, 0, self.recording_count,
+                                compare(&self.recordings[i], &wanted) <= 0);
     const kino__cupti_recording *found = low ? &self.recordings[low - 1] : NULL;
     return found && compare_events(found, &wanted) == 0 ? found : NULL;
 }
