@@ -40,8 +40,9 @@ static const kino__option load_options[] = {
      FIELD(ranks), false},
     {"run", KINO__OPTION_TEXT, "NAME", "use run NAME of a directory that holds several", FIELD(run),
      false},
-    {"span", KINO__OPTION_TEXT, "N", "use recording N of a directory that holds several: 1, 2, ...",
-     FIELD(span), false},
+    {"recording", KINO__OPTION_TEXT, "N",
+     "use recording N of a directory that holds several: 1, 2, ...", FIELD(span), false},
+    {"span", KINO__OPTION_TEXT, "N", "the same as --recording", FIELD(span), false},
     {"jobs", KINO__OPTION_UINT, "N", "use N threads (default: one per processor)", FIELD(jobs),
      false},
     {"simd", KINO__OPTION_CHOICE, "auto|avx512|avx2|scalar",
@@ -297,7 +298,7 @@ int kino__cli_main(int argc, char **argv)
     if (st == KINO_OK)
         code = run(&what);
     else if (st == KINO_ARGUMENT)
-        code = kino__report_usage(what.command, "%s", err.message);
+        code = kino__report_usage(what.command, "%s", kino__error_text(&err));
     else
         code = kino__report_error(&err, KINO__EXIT_FAILED);
     if (code != KINO__EXIT_FAILED && kino__mapped_check(&err) != KINO_OK)
