@@ -132,6 +132,8 @@ KINO_API uint64_t kino_run_bytes(const kino_run *run);
 /* What a user should know about how the run was read, as one line each ("x.json: truncated: ...
  * (byte 123)"); NULL at the end. Owned by the run. */
 KINO_API const char *kino_run_warning(const kino_run *run, size_t index);
+/* What can be done about it; false: it has no hint. */
+KINO_API bool kino_run_warning_hint(const kino_run *run, size_t index, kino_hint *hint);
 
 typedef struct kino_query_options {
     uint32_t size;
@@ -428,6 +430,13 @@ KINO_API KINO_NODISCARD kino_status kino_run_write_folder(kino_run *run, const c
                                                           const kino_write_options *options,
                                                           kino_error *err);
 
+/* How notes name options. */
+typedef enum kino_hint_form {
+    KINO_HINTS_PLAIN,  /* run=NAME */
+    KINO_HINTS_OPTION, /* --run NAME */
+    KINO_HINTS_FIELDS  /* as PLAIN; JSON has "hints" beside "notes" */
+} kino_hint_form;
+
 typedef struct kino_render_options {
     uint32_t size;
     const char *format; /* "table" (or NULL), "json", "csv", "md" */
@@ -435,10 +444,11 @@ typedef struct kino_render_options {
     uint64_t limit;     /* rows; 0 = all */
     bool color;         /* table only */
     unsigned width;     /* of the terminal; 0 = do not shorten */
+    kino_hint_form hints;
 } kino_render_options;
 #define KINO_RENDER_OPTIONS_INIT                                                                   \
     {                                                                                              \
-        sizeof(kino_render_options), NULL, NULL, 0, false, 0                                       \
+        sizeof(kino_render_options), NULL, NULL, 0, false, 0, KINO_HINTS_PLAIN                     \
     }
 
 KINO_API KINO_NODISCARD kino_status kino_render_result(const kino_result *result,

@@ -72,6 +72,8 @@ KINO_API const char *kino_result_table_name(const kino_result *result, size_t ta
 KINO_API size_t kino_result_row_count(const kino_result *result, size_t table);
 /* Its n-th note (why a value is missing, what was left out), NULL at the end. */
 KINO_API const char *kino_result_note(const kino_result *result, size_t index);
+/* What can be done about it; false: it has no hint. */
+KINO_API bool kino_result_note_hint(const kino_result *result, size_t index, kino_hint *hint);
 /* The name and value of its n-th parameter; false at the end. Owned by the result. */
 KINO_API bool kino_result_param(const kino_result *result, size_t index, const char **name,
                                 kino_cell *value);

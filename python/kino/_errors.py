@@ -2,12 +2,8 @@
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable
 from typing import Optional
-
-_PATH = re.compile(r"^(?:(?:cannot \w+|no traces in) '([^']+)'|'([^']+)' has several )")
-_OPTION = re.compile(r"--([a-z][a-z-]*)(?: (NAME|N|SIZE)\b)?")
 
 
 class Error(Exception):
@@ -38,7 +34,8 @@ class Error(Exception):
         text = self.message
         if self.offset is not None:
             text += f" (byte {self.offset})"
-        return f"{text}\nhint: {self.hint}" if self.hint else text
+        is_new = self.hint and self.hint not in text
+        return f"{text}\nhint: {self.hint}" if is_new else text
 
 
 class OutOfMemoryError(Error, MemoryError):
@@ -165,16 +162,18 @@ _CLASSES: dict[int, type[Error]] = {1: OutOfMemoryError, 2: FormatError, 3: File
                                     6: CancelledError, 7: NotFoundError, 8: SqlError, 9: UnavailableError}
 
 
-def _as_python(message: str) -> str:
-    """Options of the command line as Python writes them: `--run NAME` is `run=NAME`."""
-    return _OPTION.sub(lambda found: f"{found[1].replace('-', '_')}={found[2] or '...'}", message)
+def _keyword(code: str, subject: str, value: str) -> Optional[str]:
+    """What to pass, as Python writes it: `run=NAME`."""
+    if code not in ("option", "parameter"):
+        return None
+    return f"{subject}={'True' if value == 'yes' and code == 'option' else value or '...'}"
 
 
-def error_of(status: int, message: str, offset: Optional[int]) -> Error:
-    """The exception for a failure of the engine; called by it."""
+def error_of(status: int, message: str, offset: Optional[int], path: Optional[str], code: str, subject: str,
+             value: str) -> Error:
+    """The exception for a failure of the engine, with its hint; called by it."""
     kind = _CLASSES.get(status, Error)
-    found = _PATH.match(message)
-    return kind(_as_python(message), path=found[1] or found[2] if found else None, offset=offset)
+    return kind(message, path=path, offset=offset, hint=_keyword(code, subject, value))
 
 
 def nearest(name: str, names: Iterable[str]) -> Optional[str]:

@@ -5,6 +5,14 @@
 
 /* -- errors -- */
 
+static PyObject *path_of(const kino_error *error)
+{
+    char path[sizeof error->message];
+    memcpy(path, error->message + error->path_at, error->path_size);
+    path[error->path_size] = 0;
+    return kinopy_text(path);
+}
+
 PyObject *kinopy_raise(kino_status status, const kino_error *error)
 {
     PyObject *module = PyImport_ImportModule("kino._errors");
@@ -15,13 +23,17 @@ PyObject *kinopy_raise(kino_status status, const kino_error *error)
     PyObject *offset = NULL;
     if (error && error->offset != KINO_NO_OFFSET && status == error->code)
         offset = PyLong_FromUnsignedLongLong(error->offset);
+    PyObject *path = error && error->path_size ? path_of(error) : NULL;
     PyObject *exception = NULL;
-    if (message)
-        exception = PyObject_CallMethod(module, "error_of", "iOO", (int)status, message,
-                                        offset ? offset : Py_None);
+    if (message && !PyErr_Occurred())
+        exception = PyObject_CallMethod(
+            module, "error_of", "iOOOsss", (int)status, message, offset ? offset : Py_None,
+            path ? path : Py_None, kino_hint_name(error ? error->hint.code : KINO_HINT_NONE),
+            error ? error->hint.subject : "", error ? error->hint.value : "");
     if (exception)
         PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
     Py_XDECREF(exception);
+    Py_XDECREF(path);
     Py_XDECREF(offset);
     Py_XDECREF(message);
     Py_DECREF(module);

@@ -127,7 +127,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         kino__table_add_real(table, (double)r->total_ns / (double)r->count);
     }
     if (p->rows.count == 0)
-        kino__result_note(result, "kernels not available: the trace has none");
+        kino__result_lacks(result, "kernels", ": the trace has none");
     return KINO_OK;
 }
 

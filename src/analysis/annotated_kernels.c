@@ -572,13 +572,11 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     bool ok = !text.failed && add_sums(p, kino__analysis_table(result, 1));
     kino__buffer_deinit(&text);
     if (p->without == p->traces)
-        kino__result_note(result,
-                          "annotations of kernels not available: no annotations on the devices");
+        kino__result_lacks(result, "annotations of kernels", ": no annotations on the devices");
     else if (p->without)
-        kino__result_note(result,
-                          "annotations of kernels not available in %lld of %lld traces: no "
-                          "annotations on the devices",
-                          (long long)p->without, (long long)p->traces);
+        kino__result_lacks(result, "annotations of kernels",
+                           " in %lld of %lld traces: no annotations on the devices",
+                           (long long)p->without, (long long)p->traces);
     kino__note_cut(result, p->is_cut);
     return ok ? KINO_OK : kino__fail_nomem(err);
 }

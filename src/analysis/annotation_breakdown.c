@@ -181,9 +181,9 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         table->hidden |=
             1u << C_EVENT_MAX | 1u << C_EVENT_MIN | 1u << C_EVENT_STDDEV | 1u << C_EVENT_MEAN;
     if (p->sums.rows.count == 0)
-        kino__result_note(result, "annotations not available: the trace has none on the %s",
-                          kino__param_bool(a, P_GPU) ? "devices (use_gpu no: those on the host)"
-                                                     : "host");
+        kino__result_lacks(result, "annotations", ": the trace has none on the %s",
+                           kino__param_bool(a, P_GPU) ? "devices (use_gpu no: those on the host)"
+                                                      : "host");
     kino__note_cut(result, p->is_cut);
     kino__vec_deinit(&rows);
     return ok ? KINO_OK : kino__fail_nomem(err);

@@ -150,12 +150,12 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         kino__table_add_int(table, r->communication);
     }
     if (silent && silent == p->rows.count)
-        kino__result_note(result, "overlap not available: no communication");
+        kino__result_lacks(result, "overlap", ": no communication");
     else if (silent)
-        kino__result_note(result,
-                          "overlap not available in %zu of %zu traces: no "
-                          "communication",
-                          silent, p->rows.count);
+        kino__result_lacks(result, "overlap",
+                           " in %zu of %zu traces: no "
+                           "communication",
+                           silent, p->rows.count);
     kino__note_cut(result, p->is_cut);
     return KINO_OK;
 }

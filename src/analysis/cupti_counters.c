@@ -341,8 +341,7 @@ static void add_notes(const partial *p, kino_result *result)
                           (long long)m->launches);
     }
     if (p->ranges.count == 0 && p->unpaired.count == 0)
-        kino__result_note(result,
-                          "counters not available: no events of category cuda_profiler_range");
+        kino__result_lacks(result, "counters", ": no events of category cuda_profiler_range");
     kino__note_cut(result, p->is_cut);
 }
 

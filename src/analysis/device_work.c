@@ -85,20 +85,18 @@ void kino__note_without_device(kino_result *result, const char *what, const int6
                                size_t count, size_t others)
 {
     if (count && !others)
-        kino__result_note(result, "%s not available: no device work was recorded", what);
+        kino__result_lacks(result, what, ": no device work was recorded");
     for (size_t i = 0; i < count && others; i++) {
         if (i == 8) {
-            kino__result_note(result,
-                              "%s not available in %zu more ranks: no device work was recorded",
-                              what, count - i);
+            kino__result_lacks(result, what, " in %zu more ranks: no device work was recorded",
+                               count - i);
             break;
         }
         if (ranks[i] == KINO_NO_INT)
-            kino__result_note(result, "%s not available in a trace: no device work was recorded",
-                              what);
+            kino__result_lacks(result, what, " in a trace: no device work was recorded");
         else
-            kino__result_note(result, "%s not available for rank %lld: no device work was recorded",
-                              what, (long long)ranks[i]);
+            kino__result_lacks(result, what, " for rank %lld: no device work was recorded",
+                               (long long)ranks[i]);
     }
 }
 

@@ -13,6 +13,7 @@ kino__frame_mode kino__frame_mode_of(const kino__analysis *a)
 void kino__note_cut(kino_result *result, bool is_cut)
 {
     if (is_cut)
-        kino__result_note(result,
-                          "the last step is left out: set include_last_step=yes to include it");
+        kino__result_note_hinted(result,
+                                 kino__hint(KINO_HINT_PARAMETER, "include_last_step", "yes"),
+                                 "the last step is left out: set " KINO__HERE " to include it");
 }

@@ -605,8 +605,8 @@ static void note_broken(const partial *p, kino_result *result)
     if (!kino__stacks_are_broken(p->stacks, p->broken))
         return;
     kino_str module = text_at(p, p->broken_in);
-    kino__result_note(
-        result, "total times not available: %lld of %lld stacks are incomplete%s%.*s%s%s",
+    kino__result_lacks(
+        result, "total times", ": %lld of %lld stacks are incomplete%s%.*s%s%s",
         (long long)p->broken, (long long)p->stacks, module.size ? " (most of them end in " : "",
         KINO__STR_ARG(module), module.size ? ")" : "",
         p->by_pointers ? ": record with --stacks dwarf, which does not need frame pointers" : "");
@@ -627,8 +627,8 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     places_deinit(&functions);
     note_broken(p, result);
     if (p->without == p->traces)
-        kino__result_note(result, "functions not available: there are no CPU samples; record them "
-                                  "with `kino record -- PROGRAM`");
+        kino__result_lacks(result, "functions",
+                           ": there are no CPU samples; record them with `kino record -- PROGRAM`");
     else if (p->without)
         kino__result_note(result, "%lld of %lld traces have no CPU samples", (long long)p->without,
                           (long long)p->traces);

@@ -385,7 +385,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     kino__note_without_device(result, "idle time", p->without.items, p->without.count,
                               p->rows.count);
     if (p->rows.count == 0 && p->without.count == 0)
-        kino__result_note(result, "idle time not available: none of the streams are in the trace");
+        kino__result_lacks(result, "idle time", ": none of the streams are in the trace");
     kino__note_cut(result, p->is_cut);
     return KINO_OK;
 }

@@ -244,7 +244,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
                                     : 1u << C_EVENT_MAX | 1u << C_EVENT_MIN | 1u << C_EVENT_STDDEV |
                                           1u << C_EVENT_MEAN);
     if (p->sums.rows.count == 0)
-        kino__result_note(result, "kernel breakdown not available: no device work was recorded");
+        kino__result_lacks(result, "kernel breakdown", ": no device work was recorded");
     kino__note_cut(result, p->is_cut);
     kino__vec_deinit(&rows);
     return ok ? KINO_OK : kino__fail_nomem(err);

@@ -409,11 +409,10 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         kino__table_describe(calls, KINO__TABLE_QUIET, NULL, NULL);
     kino_str op = kino__param_text(a, P_OP);
     if (!p->has_device)
-        kino__result_note(result, "sequences not available: no device work was recorded");
+        kino__result_lacks(result, "sequences", ": no device work was recorded");
     else if (p->candidates == 0)
-        kino__result_note(result,
-                          "sequences not available: no call has a name that contains '%.*s'",
-                          (int)(op.size < 80 ? op.size : 80), op.data ? op.data : "");
+        kino__result_lacks(result, "sequences", ": no call has a name that contains '%.*s'",
+                           (int)(op.size < 80 ? op.size : 80), op.data ? op.data : "");
     if (p->left_out)
         kino__result_note(result, "%lld less frequent sequences of %lld calls are left out (top_k)",
                           (long long)p->left_out, (long long)p->left_out_calls);

@@ -153,7 +153,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         ok = add_rows(p, order[i], kino__analysis_table(result, 0));
     free(order);
     if (count == 0)
-        kino__result_note(result, "kernel types not available: no device work was recorded");
+        kino__result_lacks(result, "kernel types", ": no device work was recorded");
     kino__note_cut(result, p->is_cut);
     return ok ? KINO_OK : kino__fail_nomem(err);
 }

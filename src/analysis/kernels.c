@@ -491,14 +491,14 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         table->hidden |= 1u << KINO__KERNELS_OPERATOR | 1u << C_GRID | 1u << C_BLOCK |
                          1u << C_REGISTERS | 1u << C_SHARED_MEMORY | 1u << C_ELIGIBLE;
     if (p->without_kernels == p->traces)
-        kino__result_note(result, "kernels not available: the trace has none");
+        kino__result_lacks(result, "kernels", ": the trace has none");
     else if (p->without_kernels)
-        kino__result_note(result, "kernels not available in %lld of %lld traces: they have none",
-                          (long long)p->without_kernels, (long long)p->traces);
+        kino__result_lacks(result, "kernels", " in %lld of %lld traces: they have none",
+                           (long long)p->without_kernels, (long long)p->traces);
     if (p->rows.count && !has_blocks_per_sm)
-        kino__result_note(result, "blocks per SM not available: the profiler did not record it");
+        kino__result_lacks(result, "blocks per SM", ": the profiler did not record it");
     if (p->rows.count && !has_occupancy)
-        kino__result_note(result, "occupancy not available: the profiler did not record it");
+        kino__result_lacks(result, "occupancy", ": the profiler did not record it");
     if (table && !has_blocks_per_sm)
         table->hidden |= 1u << KINO__KERNELS_BLOCKS_PER_SM;
     if (table && !has_occupancy)

@@ -347,12 +347,11 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         without += !rows;
     }
     if (without && !p->has_device)
-        kino__result_note(result, "launches not available: no device work was recorded");
+        kino__result_lacks(result, "launches", ": no device work was recorded");
     else if (without)
-        kino__result_note(
-            result,
-            "launches not available in %zu of %zu traces: none could be matched to device work",
-            without, p->ranks.count);
+        kino__result_lacks(result, "launches",
+                           " in %zu of %zu traces: none could be matched to device work", without,
+                           p->ranks.count);
     if (p->without_work)
         kino__result_note(result, "%lld launches without work in the trace are left out",
                           (long long)p->without_work);

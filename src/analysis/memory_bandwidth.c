@@ -322,8 +322,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     if (!kino__param_bool(a, P_SERIES))
         kino__table_describe(series, KINO__TABLE_QUIET, NULL, NULL);
     if (p->kinds.count == 0)
-        kino__result_note(result,
-                          "memory bandwidth not available: no copies or memsets with a bandwidth");
+        kino__result_lacks(result, "memory bandwidth", ": no copies or memsets with a bandwidth");
     if (p->unknown)
         kino__result_note(result, "%lld copies and memsets have no bandwidth and are left out",
                           (long long)p->unknown);

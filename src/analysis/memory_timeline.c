@@ -427,15 +427,15 @@ static void add_notes(const partial *p, kino_result *result)
         unknown += p->series.items[i].unknown;
     }
     if (p->series.count == 0)
-        kino__result_note(result,
-                          "memory not available: neither a memory timeline nor a trace with "
-                          "[memory] events (profile_memory)");
+        kino__result_lacks(result, "memory",
+                           ": neither a memory timeline nor a trace with "
+                           "[memory] events (profile_memory)");
     if (has_plain)
-        kino__result_note(result,
-                          "categories not available: [memory] events do not say what memory is "
-                          "used for; use export_memory_timeline (a .raw.json.gz file)");
+        kino__result_lacks(result, "categories",
+                           ": [memory] events do not say what memory is used for; use "
+                           "export_memory_timeline (a .raw.json.gz file)");
     if (is_relative)
-        kino__result_note(result, "totals not available: sizes are relative to the first record");
+        kino__result_lacks(result, "totals", ": sizes are relative to the first record");
     if (unknown)
         kino__result_note(result, "%lld records of unrecognized categories count as Unknown",
                           unknown);

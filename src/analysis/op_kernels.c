@@ -495,8 +495,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         kino__table_add_real(table, mean_of(a, r->runtime_delay, r->count));
     }
     if (!p->has_device)
-        kino__result_note(result,
-                          "kernels of operators not available: no device work was recorded");
+        kino__result_lacks(result, "kernels of operators", ": no device work was recorded");
     if (p->unlinked)
         kino__result_note(result, "%lld launches without a kernel in the trace are left out",
                           (long long)p->unlinked);

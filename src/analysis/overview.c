@@ -654,8 +654,8 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         cut += p->traces.items[i].steps_found - p->traces.items[i].steps;
     }
     if (without_steps)
-        kino__result_note(result, "steps not available in %lld of %zu traces: they have no spans",
-                          (long long)without_steps, p->traces.count);
+        kino__result_lacks(result, "steps", " in %lld of %zu traces: they have no spans",
+                           (long long)without_steps, p->traces.count);
     if (cut)
         kino__result_note(result,
                           "%lld steps at the end are left out: they launched nothing, or much less "

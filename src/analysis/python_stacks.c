@@ -393,7 +393,7 @@ static bool write_tree(tree *t, const partial *p, kino__table *table)
 static void add_notes(const kino__analysis *a, const partial *p, const tree *t, kino_result *result)
 {
     if (p->nodes.count == 0)
-        kino__result_note(result, "flame not available: %s", kino__stack_why_empty(kind_of(a)));
+        kino__result_lacks(result, "flame", ": %s", kino__stack_why_empty(kind_of(a)));
     else if (p->without)
         kino__result_note(result, "%lld of %lld traces have no matching spans",
                           (long long)p->without, (long long)p->traces);

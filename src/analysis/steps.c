@@ -242,11 +242,9 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         has_device |= r->device_start != KINO_NO_TIME;
     }
     if (p->rows.count == 0)
-        kino__result_note(result,
-                          "steps not available: no ProfilerStep#N annotations and no iterations");
+        kino__result_lacks(result, "steps", ": no ProfilerStep#N annotations and no iterations");
     else if (!has_device)
-        kino__result_note(result,
-                          "device extents not available: no device work was recorded in a step");
+        kino__result_lacks(result, "device extents", ": no device work was recorded in a step");
     kino__note_cut(result, p->is_cut);
     return KINO_OK;
 }

@@ -745,7 +745,7 @@ static bool judge(const work *w, kino_result *result)
     if (ok && w->step_count == 0 && w->p->steps.count)
         v.reason = "none of these steps are in the traces";
     if (ok && v.reason)
-        kino__result_note(result, "stragglers not available: %s", v.reason);
+        kino__result_lacks(result, "stragglers", ": %s", v.reason);
     else if (ok && v.slow.count == 0)
         kino__result_note(result, "no rank delays the others");
     kino__verdict_deinit(&v);
@@ -766,7 +766,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
             lack = "no communication kernel of 1 % of a step or more runs on several ranks";
     }
     if (ok && lack && a->compat)
-        kino__result_note(result, "stragglers not available: %s", lack);
+        kino__result_lacks(result, "stragglers", ": %s", lack);
     else if (ok && !lack)
         ok = add_stragglers(&w, kino__analysis_table(result, 0)) &&
              add_metric(&w, kino__analysis_table(result, 1));

@@ -148,10 +148,8 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         impossible += p->rows.items[i].non_compute < 0;
     }
     if (impossible)
-        kino__result_note(
-            result,
-            "non_compute_time not available in %zu traces: negative durations make it negative",
-            impossible);
+        kino__result_lacks(result, "non_compute_time",
+                           " in %zu traces: negative durations make it negative", impossible);
     kino__note_without_device(result, "temporal breakdown", p->without.items, p->without.count,
                               p->rows.count);
     kino__note_cut(result, p->is_cut);

@@ -452,7 +452,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     fill_operators(p, kino__analysis_table(result, T_OPERATORS), has_kernels || a->compat);
     fill_kernels(p, kino__analysis_table(result, T_KERNELS));
     if (!has_kernels)
-        kino__result_note(result, "tensor cores not available: the trace has no kernels");
+        kino__result_lacks(result, "tensor cores", ": the trace has no kernels");
     return KINO_OK;
 }
 

@@ -28,11 +28,11 @@ static kino_status map_descriptor(int fd, size_t size, const char *path, kino__f
     /* Reserve file + padding as zero pages, then lay the file over the front. */
     char *base = mmap(NULL, length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)
-        return kino__fail_errno(err, errno, "cannot map '%s'", path);
+        return kino__fail_file_errno(err, errno, "map", path);
     if (mmap(base, size, PROT_READ, MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED) {
         int reason = errno;
         munmap(base, length);
-        return kino__fail_errno(err, reason, "cannot map '%s'", path);
+        return kino__fail_file_errno(err, reason, "map", path);
     }
     *out = (kino__file){base, size, length};
     kino__mapped_add(base, length, path);
@@ -101,7 +101,7 @@ static kino_status spool(int from, int to, const char *path, size_t *size, kino_
             continue;
         }
         if (n < 0) {
-            st = kino__fail_errno(err, errno, "cannot read '%s'", path);
+            st = kino__fail_file_errno(err, errno, "read", path);
             break;
         }
         st = write_all(to, buffer, (size_t)n, err);
@@ -122,8 +122,7 @@ static kino_status open_stream(int fd, const char *path, bool is_fifo, kino__fil
     size_t size = 0;
     kino_status st = spool(fd, temporary, path, &size, err);
     if (st == KINO_OK && size == 0 && is_fifo)
-        st =
-            kino__fail(err, KINO_IO, "cannot read '%s': the pipe is empty and has no writer", path);
+        st = kino__fail_file(err, KINO_IO, "read", path, "the pipe is empty and has no writer");
     if (st == KINO_OK)
         st = map_descriptor(temporary, size, path, out, err);
     close(temporary);
@@ -137,19 +136,19 @@ kino_status kino__file_open(const char *path, kino__file *out, kino_error *err)
     /* O_NONBLOCK: opening a pipe without a writer must not hang. */
     int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
-        return kino__fail_errno(err, errno, "cannot read '%s'", path);
+        return kino__fail_file_errno(err, errno, "read", path);
     kino_status st = KINO_OK;
     struct stat info;
     if (fstat(fd, &info) != 0)
-        st = kino__fail_errno(err, errno, "cannot read '%s'", path);
+        st = kino__fail_file_errno(err, errno, "read", path);
     else if (S_ISDIR(info.st_mode))
-        st = kino__fail(err, KINO_IO, "cannot read '%s': is a directory", path);
+        st = kino__fail_file(err, KINO_IO, "read", path, "is a directory");
     else if (S_ISREG(info.st_mode))
         st = map_descriptor(fd, (size_t)info.st_size, path, out, err);
     else if (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) || is_stdin)
         st = open_stream(fd, path, S_ISFIFO(info.st_mode) && !is_stdin, out, err);
     else
-        st = kino__fail(err, KINO_IO, "cannot read '%s': is a device, not a regular file", path);
+        st = kino__fail_file(err, KINO_IO, "read", path, "is a device, not a regular file");
     if (!is_stdin)
         close(fd);
     return st;
@@ -184,7 +183,7 @@ kino_status kino__file_open_member(const char *folder, const char *name, kino__f
     *out = (kino__file){0};
     int place = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (place < 0)
-        return kino__fail_errno(err, errno, "cannot read '%s'", folder);
+        return kino__fail_file_errno(err, errno, "read", folder);
     int fd = open_member(place, name, &info, &wrong);
     int reason = errno;
     close(place);

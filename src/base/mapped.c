@@ -124,9 +124,8 @@ kino_status kino__mapped_check(kino_error *err)
     const char *path = lost_path;
     if (!path && slot < SLOTS)
         path = slots[slot].path;
-    kino_status st =
-        kino__fail(err, KINO_IO, "cannot read '%s': it was truncated while it was being read",
-                   path ? path : "an input file");
+    kino_status st = kino__fail_file(err, KINO_IO, "read", path ? path : "an input file",
+                                     "it was truncated while it was being read");
     pthread_mutex_unlock(&lock);
     return st;
 }

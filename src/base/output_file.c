@@ -83,7 +83,7 @@ kino_status kino__output_file_open_named(const char *path, kino__output_file *ou
     }
     int fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0) {
-        kino_status st = kino__fail_errno(err, errno, "cannot write '%s'", path);
+        kino_status st = kino__fail_file_errno(err, errno, "write", path);
         free(copy);
         free(temporary);
         return st;
@@ -133,12 +133,12 @@ kino_status kino__output_file_close(kino__output_file *file, bool commit, kino_e
     /* What was made from a file that shrank meanwhile is not an answer. */
     kino_status st = commit ? kino__mapped_check(err) : KINO_OK;
     if (commit && st == KINO_OK && fsync(file->fd) != 0)
-        st = kino__fail_errno(err, errno, "cannot sync '%s'", file->path);
+        st = kino__fail_file_errno(err, errno, "sync", file->path);
     if (commit && st == KINO_OK && !give_name(file))
-        st = kino__fail_errno(err, errno, "cannot create '%s'", file->path);
+        st = kino__fail_file_errno(err, errno, "create", file->path);
     bool is_named = commit && st == KINO_OK;
     if (close(file->fd) != 0 && is_named)
-        st = kino__fail_errno(err, errno, "cannot close '%s'", file->path);
+        st = kino__fail_file_errno(err, errno, "close", file->path);
     if (!is_named && file->temporary)
         (void)unlink(file->temporary);
     free(file->temporary);

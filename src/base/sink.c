@@ -56,7 +56,7 @@ static kino_status file_write(kino__sink *sink, kino_str bytes, kino_error *err)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return kino__fail_errno(err, errno, "cannot write '%s'", self->path);
+            return kino__fail_file_errno(err, errno, "write", self->path);
         bytes.data += n;
         bytes.size -= (size_t)n;
     }
@@ -70,7 +70,7 @@ static kino_status file_close(kino__sink *sink, bool commit, kino_error *err)
     if (self->file.path)
         st = kino__output_file_close(&self->file, commit, err);
     else if (self->owns_fd && close(self->fd) != 0 && commit)
-        st = kino__fail_errno(err, errno, "cannot close '%s'", self->path);
+        st = kino__fail_file_errno(err, errno, "close", self->path);
     free(self->path);
     free(self);
     return st;
@@ -114,7 +114,7 @@ kino_status kino__file_sink_open(const char *path, kino__sink **out, kino_error 
         self->owns_fd = true;
         self->fd = open(path, O_WRONLY | O_CLOEXEC);
         if (self->fd < 0)
-            st = kino__fail_errno(err, errno, "cannot write '%s'", path);
+            st = kino__fail_file_errno(err, errno, "write", path);
     } else {
         st = kino__output_file_open(path, &self->file, err);
         self->fd = self->file.fd;

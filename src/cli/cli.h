@@ -114,6 +114,10 @@ void kino__print_help(kino__buffer *out, const kino__command *command);
 void kino__limit_memory(uint64_t bytes);
 /* Prints "kino: message (byte N)" and gives the exit code: 130 after Ctrl-C, else `code`. */
 int kino__report_error(const kino_error *err, int code);
+/* The message as the command line says it; rewrites it in place. */
+const char *kino__error_text(kino_error *err);
+/* Prints what loading or making a run has to warn of. */
+void kino__report_warnings(const kino_run *run);
 /* Prints the message and where to read more; exit code 2. */
 int kino__report_usage(const kino__command *command, const char *format, ...) KINO_PRINTF(2, 3);
 

@@ -310,7 +310,7 @@ static int run_analyze(void *options, char **arguments, size_t count)
             params[given++] = (kino_param){o->params[i], o->values[i]};
     kino_error err;
     if (kino_analysis_check(name, params, given, &err) != KINO_OK)
-        return kino__report_usage(&kino__command_analyze, "%s", err.message);
+        return kino__report_usage(&kino__command_analyze, "%s", kino__error_text(&err));
     kino_run *run = NULL;
     kino_result *result = NULL;
     int code = kino__open_run(&o->common, arguments + 1, count - 1, &run);

@@ -177,7 +177,7 @@ static int run_check(void *options, char **arguments, size_t count)
         return kino__report_usage(&kino__command_check, "missing argument: TRACE or DIR");
     kino_param kinds = {"kinds", given->fail_on};
     if (given->fail_on && kino_analysis_check("completeness", &kinds, 1, &err) != KINO_OK)
-        return kino__report_usage(&kino__command_check, "--fail-on: %s", err.message);
+        return kino__report_usage(&kino__command_check, "--fail-on: %s", kino__error_text(&err));
     kino_run *run = NULL;
     int code = kino__open_run(&given->common, arguments, count, &run);
     if (code == KINO__EXIT_OK)

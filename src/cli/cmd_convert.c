@@ -207,14 +207,13 @@ static int make_change(const convert_options *options, change make, kino_run *ru
 {
     kino__progress_bar bar;
     kino_error err;
-    const char *warning;
     kino__progress_bar_init(&bar, !options->common.quiet && !options->common.no_progress);
     kino_status st = make(options, &bar, run, out, &err);
     kino__progress_bar_end(&bar);
     if (st != KINO_OK)
         return kino__report_error(&err, KINO__EXIT_FAILED);
-    for (size_t i = 0; !options->common.quiet && (warning = kino_run_warning(*out, i)); i++)
-        kino__report_note("warning: %s", warning);
+    if (!options->common.quiet)
+        kino__report_warnings(*out);
     return KINO__EXIT_OK;
 }
 
@@ -274,7 +273,7 @@ static int check_options(const convert_options *given)
          kino_analysis_check("critical-path", path.items, path.count, &err) != KINO_OK) ||
         (given->kernel_sequences && kino_analysis_check("kernel-sequences", sequences.items,
                                                         sequences.count, &err) != KINO_OK))
-        return kino__report_usage(&kino__command_convert, "%s", err.message);
+        return kino__report_usage(&kino__command_convert, "%s", kino__error_text(&err));
     return KINO__EXIT_OK;
 }
 

@@ -131,12 +131,11 @@ static int cut_run(const cut_options *given, const kino_cut_options *options, ki
     kino_status st = kino_run_cut(run, &cut, &made, &counts, &err);
     kino__progress_bar_end(&bar);
     if (st == KINO_ARGUMENT)
-        return kino__report_usage(&kino__command_cut, "%s", err.message);
+        return kino__report_usage(&kino__command_cut, "%s", kino__error_text(&err));
     if (st != KINO_OK)
         return kino__report_error(&err, KINO__EXIT_FAILED);
-    const char *warning;
-    for (size_t i = 0; !given->common.quiet && (warning = kino_run_warning(made, i)); i++)
-        kino__report_note("warning: %s", warning);
+    if (!given->common.quiet)
+        kino__report_warnings(made);
     kino_write_options write = KINO_WRITE_OPTIONS_INIT;
     write.format = given->format;
     int code = kino__target_write(&given->common, target, &write, made);

@@ -232,7 +232,7 @@ static int run_diff(void *options, char **arguments, size_t count)
     kino_error err;
     for (size_t i = 0; i < given->fail_on.count; i++)
         if (kino_diff_check(given->fail_on.items[i], &err) != KINO_OK)
-            return kino__report_usage(&kino__command_diff, "--fail-on %s", err.message);
+            return kino__report_usage(&kino__command_diff, "--fail-on %s", kino__error_text(&err));
     sides *s = calloc(1, sizeof *s);
     if (!s)
         return kino__report_usage(&kino__command_diff, "out of memory");

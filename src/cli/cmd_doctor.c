@@ -320,7 +320,7 @@ static int run_doctor(void *options, char **arguments, size_t count)
     int code;
     kino_status st = look(given, arguments, count, &doctor, &err);
     if (st == KINO_NOT_FOUND)
-        code = kino__report_usage(&kino__command_doctor, "%s", err.message);
+        code = kino__report_usage(&kino__command_doctor, "%s", kino__error_text(&err));
     else if (st != KINO_OK)
         code = kino__report_error(&err, KINO__EXIT_FAILED);
     else if (strcmp(given->common.format, "table") == 0)

@@ -279,7 +279,7 @@ static int check(const record_options *given, unsigned *rate)
             "invalid value '-' for --output: standard output belongs to the program");
     if (given->output && !(size && given->output[size - 1] == '/') &&
         kino_writer_check(given->output, format_of(given->output), &err) != KINO_OK)
-        return kino__report_usage(&kino__command_record, "--output: %s", err.message);
+        return kino__report_usage(&kino__command_record, "--output: %s", kino__error_text(&err));
     return KINO__EXIT_OK;
 }
 

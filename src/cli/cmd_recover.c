@@ -57,9 +57,8 @@ static int open_recording(const recover_options *given, const char *path, kino_r
     kino__progress_bar_end(&bar);
     if (st != KINO_OK)
         return kino__report_error(&err, KINO__EXIT_FAILED);
-    const char *warning;
-    for (size_t i = 0; !given->common.quiet && (warning = kino_run_warning(*out, i)); i++)
-        kino__report_note("warning: %s", warning);
+    if (!given->common.quiet)
+        kino__report_warnings(*out);
     return KINO__EXIT_OK;
 }
 

@@ -97,7 +97,7 @@ static int run_report(void *options, char **arguments, size_t count)
     how.steps = given->steps;
     how.full = given->full || strcmp(given->common.format, "html") == 0;
     if (kino_report_check(&how, &err) != KINO_OK)
-        return kino__report_usage(&kino__command_report, "%s", err.message);
+        return kino__report_usage(&kino__command_report, "%s", kino__error_text(&err));
     kino_run *run = NULL;
     int code = kino__open_run(&given->common, arguments, count, &run);
     if (code == KINO__EXIT_OK)

@@ -335,7 +335,7 @@ static void give_up(const kino__client *client, const kino__on_demand *t)
     if (client->kind == KINO__CLIENT_DYNOLOG)
         kino__report_note("the request continues: Dynolog cannot cancel requests");
     else if (kino__on_demand_cancel(client, t->request, &err) != KINO_OK)
-        kino__report_note("the request continues: %s", err.message);
+        kino__report_note("the request continues: %s", kino__error_text(&err));
     else
         kino__report_note("request %s canceled; traces already started are still written",
                           t->request);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/hint.h"
 #include "base/mapped.h"
 #include "base/memory_limit.h"
 #include "base/output_file.h"
@@ -37,6 +38,28 @@ void kino__limit_memory(uint64_t bytes)
         memory_limit = bytes;
 }
 
+const char *kino__error_text(kino_error *err)
+{
+    char text[sizeof err->message];
+    const char *said = kino__hint_as_option(err->message, &err->hint, text, sizeof text);
+    if (said == text)
+        memcpy(err->message, text, sizeof text);
+    err->hint = KINO__NO_HINT; /* its place has changed */
+    return err->message;
+}
+
+void kino__report_warnings(const kino_run *run)
+{
+    const char *warning;
+    for (size_t i = 0; (warning = kino_run_warning(run, i)); i++) {
+        char text[1024];
+        kino_hint hint;
+        if (kino_run_warning_hint(run, i, &hint))
+            warning = kino__hint_as_option(warning, &hint, text, sizeof text);
+        print_line("warning: ", warning, KINO_NO_OFFSET);
+    }
+}
+
 int kino__report_error(const kino_error *err, int code)
 {
     if (kino__interrupt_was_asked()) {
@@ -46,7 +69,9 @@ int kino__report_error(const kino_error *err, int code)
     kino_error cut;
     if (kino__mapped_check(&cut) != KINO_OK)
         err = &cut; /* whatever came of it is not the reason */
-    print_line("", err->message[0] ? err->message : kino_status_text(err->code), err->offset);
+    kino_error said = *err;
+    print_line("", said.message[0] ? kino__error_text(&said) : kino_status_text(err->code),
+               err->offset);
     if (err->code == KINO_NOMEM && memory_limit)
         (void)fprintf(stderr, "hint: the memory limit is %.1f GiB; change it with --memory SIZE\n",
                       (double)memory_limit / (1 << 30));
@@ -123,9 +148,8 @@ int kino__open_run(const kino__common_options *options, char **paths, size_t cou
     kino__progress_bar_end(&bar);
     if (st != KINO_OK)
         return kino__report_error(&err, KINO__EXIT_FAILED);
-    const char *warning;
-    for (size_t i = 0; !options->quiet && (warning = kino_run_warning(*out, i)); i++)
-        print_line("warning: ", warning, KINO_NO_OFFSET);
+    if (!options->quiet)
+        kino__report_warnings(*out);
     int code = check_output(options, *out);
     if (code != KINO__EXIT_OK) {
         kino_run_free(*out);
@@ -139,6 +163,7 @@ int kino__open_run(const kino__common_options *options, char **paths, size_t cou
 int kino__output_open(kino__output *output, const kino__common_options *options)
 {
     *output = (kino__output){.render = KINO_RENDER_OPTIONS_INIT};
+    output->render.hints = KINO_HINTS_OPTION;
     const char *path = options->output ? options->output : "-";
     bool is_stdout = strcmp(path, "-") == 0;
     bool is_for_people =

@@ -386,7 +386,8 @@ size_t kino__finish_traces(const kino__finish *finish, const kino__client *clien
             continue;
         failed++;
         kino__progress_bar_end(&bar);
-        kino__report_note("cannot convert '%s', it is left unchanged: %s", t->path, err.message);
+        kino__report_note("cannot convert '%s', it is left unchanged: %s", t->path,
+                          kino__error_text(&err));
     }
     kino__progress_bar_end(&bar);
     return failed;

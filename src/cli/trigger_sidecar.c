@@ -89,7 +89,7 @@ void kino__trigger_write_sidecars(const kino__on_demand *trigger, const char *ou
             kino__report_note("cannot save the rank of '%s': out of memory", t->path);
         else if (text.size &&
                  write_text(path.data, (kino_str){text.data, text.size - 1}, &err) != KINO_OK)
-            kino__report_note("cannot save the rank of '%s': %s", t->path, err.message);
+            kino__report_note("cannot save the rank of '%s': %s", t->path, kino__error_text(&err));
         kino__buffer_deinit(&text);
         kino__buffer_deinit(&path);
     }

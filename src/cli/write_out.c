@@ -22,7 +22,7 @@ int kino__target_check(const kino__command *command, const char *out, const char
             command, "writing to directory '%s' requires a format: --%s FORMAT", out, option);
     kino_error err;
     if (kino_writer_check(target->is_folder ? "" : out, format, &err) != KINO_OK)
-        return kino__report_usage(command, "%s", err.message);
+        return kino__report_usage(command, "%s", kino__error_text(&err));
     return KINO__EXIT_OK;
 }
 

@@ -1,8 +1,8 @@
 /* answer.c - questions to a run and their answers in an output format: thin bodies over query and
  * render. */
 #include "base/error.h"
-#include "base/sized.h"
 #include "base/sink.h"
+#include "base/sized.h"
 #include "engine/analyze.h"
 #include "engine/kino_run.h"
 #include "query/query.h"
@@ -78,7 +78,8 @@ static const char *begin(const kino_render_options *options, function_sink *sink
                              .table = given.table,
                              .limit = given.limit,
                              .color = given.color,
-                             .width = given.width};
+                             .width = given.width,
+                             .hints = given.hints};
     return given.format;
 }
 

@@ -186,7 +186,7 @@ static kino_status add_path(kino_catalog *catalog, const char *given, bool is_on
     if (!path)
         return kino__fail_nomem(err);
     if (stat(path, &info) != 0)
-        return kino__fail_errno(err, errno, "cannot read '%s'", path);
+        return kino__fail_file_errno(err, errno, "read", path);
     if (S_ISDIR(info.st_mode))
         return add_folder(catalog, path, is_only, err);
     kino__discovery found;

@@ -22,7 +22,7 @@ kino_status kino__derived_run_new(const kino_run *parent, kino_run **out, kino_e
     run->run.origin_ns = parent->run.origin_ns;
     run->run.is_epoch = parent->run.is_epoch;
     for (size_t i = 0; i < parent->notes.count; i++) {
-        const char **note = kino__vec_add(&run->notes);
+        kino__note *note = kino__vec_add(&run->notes);
         if (!note) {
             kino_run_free(run);
             return kino__fail_nomem(err);
@@ -33,17 +33,25 @@ kino_status kino__derived_run_new(const kino_run *parent, kino_run **out, kino_e
     return KINO_OK;
 }
 
-void kino__derived_run_warn(kino_run *run, const char *format, ...)
+void kino__derived_run_warn(kino_run *run, kino_hint hint, const char *format, ...)
 {
     char text[512];
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(text, sizeof text, format, args);
+    (void)kino__hint_vformat(text, sizeof text, &hint, format, args);
     va_end(args);
-    kino_str line = kino__arena_copy(&run->arena, kino__str_from(text));
-    const char **slot = line.data ? kino__vec_add(&run->warnings) : NULL;
-    if (slot)
-        *slot = line.data; /* a warning that finds no memory is lost, the run is not */
+    kino__derived_run_add_warning(run, &(kino__note){text, hint});
+}
+
+void kino__derived_run_add_warning(kino_run *run, const kino__note *note)
+{
+    for (size_t i = 0; i < run->warnings.count; i++)
+        if (strcmp(run->warnings.items[i].text, note->text) == 0)
+            return;
+    kino_str line = kino__arena_copy(&run->arena, kino__str_from(note->text));
+    kino__note *slot = line.data ? kino__vec_add(&run->warnings) : NULL;
+    if (slot) /* a warning that finds no memory is lost, the run is not */
+        *slot = (kino__note){line.data, note->hint};
 }
 
 static kino_status copy_metadata(kino__trace *to, const kino__trace *from, kino_error *err)

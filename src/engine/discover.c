@@ -121,7 +121,7 @@ static kino_status list_folder(kino__arena *arena, const char *folder, bool trac
 {
     DIR *dir = opendir(folder);
     if (!dir)
-        return kino__fail_errno(err, errno, "cannot read '%s'", folder);
+        return kino__fail_file_errno(err, errno, "read", folder);
     kino_status st = KINO_OK;
     struct dirent *entry;
     while (st == KINO_OK &&
@@ -157,15 +157,42 @@ static void add_list(char *text, size_t size, const name_list *list)
     }
 }
 
-static kino_status fail_with_list(kino_error *err, kino_status code, const name_list *list,
-                                  const char *format, const char *path)
+/* Behind what *err says: the names, " none" when there are none. */
+static kino_status add_choices(kino_error *err, kino_status code, const name_list *list)
 {
-    char text[sizeof err->message];
-    char names[sizeof err->message] = "";
-    (void)snprintf(text, sizeof text, format, path);
-    size_t used = strlen(text);
-    add_list(names, sizeof names - used, list);
-    return kino__fail(err, code, "%s%s", text, names[0] ? names : " none");
+    if (!err)
+        return code;
+    size_t used = strlen(err->message);
+    if (list->names.count)
+        add_list(err->message, sizeof err->message, list);
+    else
+        (void)snprintf(err->message + used, sizeof err->message - used, " none");
+    return code;
+}
+
+static kino_status fail_unknown(kino_error *err, const char *what, const char *folder,
+                                const name_list *list)
+{
+    (void)kino__fail(err, KINO_NOT_FOUND, "no such %s in '%s'; it has", what, folder);
+    return add_choices(err, KINO_NOT_FOUND, list);
+}
+
+static kino_status fail_several(kino_error *err, const char *what, const char *folder,
+                                kino_hint hint, const name_list *list)
+{
+    (void)kino__fail_hint(err, KINO_ARGUMENT, hint,
+                          "'%s' has several %s; select one with " KINO__HERE ":", folder, what);
+    kino__error_set_path(err, 1, folder);
+    return add_choices(err, KINO_ARGUMENT, list);
+}
+
+static kino_status fail_empty(kino_error *err, const char *folder)
+{
+    (void)kino__fail(err, KINO_NOT_FOUND,
+                     "no traces in '%s': no files named *.json, *.json.gz, *.json.zst or *.kino",
+                     folder);
+    kino__error_set_path(err, strlen("no traces in '"), folder);
+    return KINO_NOT_FOUND;
 }
 
 static kino_status add_file(kino__discovery *out, const char *path, bool from_folder,
@@ -228,13 +255,9 @@ static kino_status fail_spans(kino__discovery *d, size_t first, const char *fold
         if (slot)
             *slot = text;
     }
-    kino_status st;
-    if (wanted)
-        st =
-            fail_with_list(err, KINO_NOT_FOUND, &list, "no such recording in '%s'; it has", folder);
-    else
-        st = fail_with_list(err, KINO_ARGUMENT, &list,
-                            "'%s' has several recordings; select one with --span N:", folder);
+    kino_status st = wanted ? fail_unknown(err, "recording", folder, &list)
+                            : fail_several(err, "recordings", folder,
+                                           kino__hint(KINO_HINT_OPTION, "span", "N"), &list);
     kino__vec_deinit(&list.names);
     return st;
 }
@@ -367,16 +390,13 @@ static kino_status choose_run(kino__discovery *out, const char *folder, const ch
         if (strcmp(runs.names.items[i], run) == 0)
             chosen = runs.names.items[i];
     if (st == KINO_OK && runs.names.count == 0)
-        st = kino__fail(err, KINO_NOT_FOUND,
-                        "no traces in '%s': no files named *.json, *.json.gz, *.json.zst or *.kino",
-                        folder);
+        st = fail_empty(err, folder);
     else if (st == KINO_OK && run && !chosen)
-        st = fail_with_list(err, KINO_NOT_FOUND, &runs, "no such run in '%s'; it has", folder);
+        st = fail_unknown(err, "run", folder, &runs);
     else if (st == KINO_OK && !run && runs.names.count == 1)
         chosen = runs.names.items[0];
     else if (st == KINO_OK && !run)
-        st = fail_with_list(err, KINO_ARGUMENT, &runs,
-                            "'%s' has several runs; select one with --run NAME:", folder);
+        st = fail_several(err, "runs", folder, kino__hint(KINO_HINT_OPTION, "run", "NAME"), &runs);
     const char *path = st == KINO_OK ? kino__join_path(&out->arena, folder, chosen) : NULL;
     if (st == KINO_OK)
         st = path ? add_folder(out, path, span, err) : kino__fail_nomem(err);

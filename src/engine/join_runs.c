@@ -59,7 +59,7 @@ static kino_status describe_made(kino_run *run, const kino__made_trace *made, co
     const char *warning;
     KINO_TRY(kino__sidecar_apply(made->trace, about, &run->arena, &warning, err));
     if (warning)
-        kino__derived_run_warn(run, "%s", warning);
+        kino__derived_run_warn(run, KINO__NO_HINT, "%s", warning);
     return rename_trace(made->trace, made->name, err);
 }
 

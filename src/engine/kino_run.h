@@ -11,10 +11,10 @@
 
 struct kino_run {
     kino__run run;
-    unsigned jobs;                    /* as asked for when it was opened */
-    const char *label;                /* the paths it was opened with */
-    KINO__VEC(const char *) warnings; /* one line each */
-    KINO__VEC(const char *) notes;    /* what was left out of the run, and why */
+    unsigned jobs;                  /* as asked for when it was opened */
+    const char *label;              /* the paths it was opened with */
+    KINO__VEC(kino__note) warnings; /* one line each */
+    KINO__VEC(kino__note) notes;    /* what was left out of the run, and why */
     kino__arena arena;
     kino_run *members; /* the traces of ranks alone, where there are others; else NULL */
     /* a run made from another one, which must outlive it (derived.c) */
@@ -52,8 +52,10 @@ static inline kino_run *kino__run_ranks(kino_run *run)
 /* A run without traces that borrows from `parent`: same label, notes and clock. */
 KINO_NODISCARD kino_status kino__derived_run_new(const kino_run *parent, kino_run **out,
                                                  kino_error *err);
-/* Adds a line to its warnings. */
-void kino__derived_run_warn(kino_run *run, const char *format, ...) KINO_PRINTF(2, 3);
+/* Adds a line to its warnings, once; the hint's words stand at KINO__HERE. */
+void kino__derived_run_warn(kino_run *run, kino_hint hint, const char *format, ...)
+    KINO_PRINTF(3, 4);
+void kino__derived_run_add_warning(kino_run *run, const kino__note *note);
 uint64_t kino__run_event_count(const kino_run *run);
 /* Makes a trace from one source, with its top-level keys, and adds it. */
 KINO_NODISCARD kino_status kino__derived_run_add(kino_run *run, const kino__derive *derive,

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/sized.h"
 #include "base/progress.h"
+#include "base/sized.h"
 #include "base/thread.h"
 #include "engine/discover.h"
 #include "engine/kino_run.h"
@@ -76,13 +76,13 @@ static bool report_file(void *context, const char *what, uint64_t done, uint64_t
 
 /* -- warnings -- */
 
-static void add_line(kino_run *run, bool is_note, kino_str line)
+static void add_line(kino_run *run, bool is_note, kino__note line)
 {
-    const char **slot = NULL;
-    if (line.data)
+    kino__note *slot = NULL;
+    if (line.text)
         slot = is_note ? kino__vec_add(&run->notes) : kino__vec_add(&run->warnings);
     if (slot)
-        *slot = line.data; /* a warning that finds no memory is lost, the run is not */
+        *slot = line; /* a warning that finds no memory is lost, the run is not */
 }
 
 static void warn_about_damage(kino_run *run, const kino__trace *trace)
@@ -94,17 +94,25 @@ static void warn_about_damage(kino_run *run, const kino__trace *trace)
         char times[48] = "";
         if (count > 1)
             (void)snprintf(times, sizeof times, "%" PRIu64 " times, first at ", count);
-        add_line(run, false,
-                 kino__arena_format(&run->arena, "'%.*s': %s: %s (%sbyte %" PRIu64 ")",
-                                    KINO__STR_ARG(trace->path), kino__damage_name((kino__damage)d),
-                                    kino__damage_meaning((kino__damage)d), times,
-                                    trace->ledger.first[d][0]));
+        kino_str line = kino__arena_format(
+            &run->arena, "'%.*s': %s: %s (%sbyte %" PRIu64 ")", KINO__STR_ARG(trace->path),
+            kino__damage_name((kino__damage)d), kino__damage_meaning((kino__damage)d), times,
+            trace->ledger.first[d][0]);
+        add_line(run, false, (kino__note){.text = line.data});
     }
 }
 
 const char *kino_run_warning(const kino_run *run, size_t index)
 {
-    return index < run->warnings.count ? run->warnings.items[index] : NULL;
+    return index < run->warnings.count ? run->warnings.items[index].text : NULL;
+}
+
+bool kino_run_warning_hint(const kino_run *run, size_t index, kino_hint *hint)
+{
+    bool has_hint = index < run->warnings.count && run->warnings.items[index].hint.code;
+    if (has_hint)
+        *hint = run->warnings.items[index].hint;
+    return has_hint;
 }
 
 /* -- loading -- */
@@ -119,6 +127,20 @@ static bool is_wanted(const kino__trace *trace, const kino_load_options *options
         if (trace->rank == options->ranks[i])
             return true;
     return false;
+}
+
+/* "cannot read 'path': reason" would name the path once more than one line needs. */
+static void leave_out(kino_run *run, const char *path, const kino_error *why)
+{
+    const char *reason = kino__error_reason(why);
+    kino_str line = kino__arena_format(&run->arena, "'%s': left out: %s", path, reason);
+    kino_hint hint = why->hint;
+    size_t before = line.size - strlen(reason);
+    size_t skipped = (size_t)(reason - why->message);
+    hint.at = (uint16_t)(hint.size ? hint.at - skipped : 0);
+    kino__note note = {line.data, kino__hint_moved(hint, before, line.size)};
+    add_line(run, false, note);
+    add_line(run, true, note);
 }
 
 static kino_status load_file(kino_run *run, const kino__found *file,
@@ -138,12 +160,7 @@ static kino_status load_file(kino_run *run, const kino__found *file,
     /* Of a folder's files one that cannot be read does not stop the others. */
     if ((st == KINO_FORMAT || st == KINO_IO || st == KINO_NOT_FOUND || st == KINO_LIMIT) &&
         file->from_folder) {
-        /* "cannot read 'path': reason" names the path once more than one line needs. */
-        const char *reason = strstr(why.message, "': ");
-        kino_str line = kino__arena_format(&run->arena, "'%s': left out: %s", file->path,
-                                           reason ? reason + 3 : why.message);
-        add_line(run, false, line);
-        add_line(run, true, line);
+        leave_out(run, file->path, &why);
         return KINO_OK;
     }
     if (st != KINO_OK) {
@@ -158,7 +175,7 @@ static kino_status load_file(kino_run *run, const kino__found *file,
         return st;
     }
     if (warning)
-        add_line(run, false, kino__str_from(warning));
+        add_line(run, false, (kino__note){.text = warning});
     kino__label_trace(trace, file->worker, file->span);
     if (!is_wanted(trace, options)) {
         kino__trace_free(trace);
@@ -209,17 +226,35 @@ kino_status kino__run_add_traces(kino_run *run, kino__trace **traces, size_t cou
     return st;
 }
 
+static bool is_all_left_out(const kino_run *run, const kino__discovery *found)
+{
+    return run->warnings.count == found->files.count && found->files.count;
+}
+
+static kino_status fail_left_out(const kino_run *run, kino_error *err)
+{
+    const kino__note *first = &run->warnings.items[0];
+    (void)kino__fail(err, KINO_FORMAT, "no traces in '%s': %s", run->label, first->text);
+    size_t before = strlen("no traces in '': ") + strlen(run->label);
+    if (err)
+        err->hint = kino__hint_moved(first->hint, before, strlen(err->message));
+    return KINO_FORMAT;
+}
+
 static kino_status check_any(const kino_run *run, const kino__discovery *found, size_t loaded,
                              const kino_load_options *options, kino_error *err)
 {
     if (loaded)
         return KINO_OK;
-    if (run->warnings.count == found->files.count && found->files.count)
-        return kino__fail(err, KINO_FORMAT, "no traces in '%s': %s", run->label,
-                          run->warnings.items[0]);
-    if (options->rank_count)
+    if (options->rank_count && !is_all_left_out(run, found))
         return kino__fail(err, KINO_NOT_FOUND, "no trace in '%s' has a requested rank", run->label);
-    return kino__fail(err, KINO_NOT_FOUND, "no traces in '%s'", run->label);
+    kino_status st = KINO_NOT_FOUND;
+    if (is_all_left_out(run, found))
+        st = fail_left_out(run, err);
+    else
+        (void)kino__fail(err, st, "no traces in '%s'", run->label);
+    kino__error_set_path(err, strlen("no traces in '"), run->label);
+    return st;
 }
 
 static kino_status load_all(kino_run *run, const kino__discovery *found,
@@ -270,6 +305,16 @@ static const char *join_paths(kino__arena *arena, const char *const *paths, size
     return label.data ? label.data : "";
 }
 
+static void note_older(kino_run *run, size_t count)
+{
+    kino_error said; /* as long as a message can be */
+    (void)kino__fail_hint(&said, KINO_OK, kino__hint(KINO_HINT_OPTION, "span", ""),
+                          "%zu older recording%s left out: " KINO__HERE " chooses another", count,
+                          count == 1 ? "" : "s");
+    kino_str line = kino__arena_copy(&run->arena, kino__str_from(said.message));
+    add_line(run, true, (kino__note){line.data, said.hint});
+}
+
 kino_status kino_run_open(const char *const *paths, size_t count, const kino_load_options *options,
                           kino_run **out, kino_error *err)
 {
@@ -289,10 +334,7 @@ kino_status kino_run_open(const char *const *paths, size_t count, const kino_loa
     if (st == KINO_OK)
         kino__discovery_keep_inside(&found, given.inside);
     if (st == KINO_OK && found.older_spans)
-        add_line(run, true,
-                 kino__arena_format(&run->arena,
-                                    "%zu older recording%s left out: --span chooses another",
-                                    found.older_spans, found.older_spans == 1 ? "" : "s"));
+        note_older(run, found.older_spans);
     if (st == KINO_OK)
         st = load_all(run, &found, &given, err);
     if (st == KINO_OK)
@@ -355,7 +397,7 @@ void kino__run_describe(const kino_run *run, kino_result *result)
     }
     kino__result_set_input(result, &input);
     for (size_t i = 0; i < run->notes.count; i++)
-        kino__result_note(result, "%s", run->notes.items[i]);
+        kino__result_add_note(result, &run->notes.items[i]);
     if (result && !ranks)
         result->failed = true;
     free(ranks);

@@ -288,7 +288,7 @@ static void add_notes(kino_result *result, kino_str notes)
         size_t size = end ? (size_t)(end - notes.data) : notes.size;
         bool is_new = true;
         for (size_t i = 0; i < result->notes.count && is_new; i++)
-            is_new = !kino__str_is((kino_str){notes.data, size}, result->notes.items[i]);
+            is_new = !kino__str_is((kino_str){notes.data, size}, result->notes.items[i].text);
         if (is_new)
             kino__result_note(result, "%.*s", (int)size, notes.data);
         size += end != NULL;

@@ -71,7 +71,7 @@ kino_status kino_run_recover(const char *path, const kino_load_options *options,
     kino__error_clear(err);
     struct stat info;
     if (stat(path, &info) != 0)
-        return kino__fail_errno(err, errno, "cannot read '%s'", path);
+        return kino__fail_file_errno(err, errno, "read", path);
     if (S_ISDIR(info.st_mode)) {
         if (!kino__is_ring_folder(path))
             return kino__fail(err, KINO_FORMAT,

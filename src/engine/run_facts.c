@@ -123,7 +123,7 @@ kino_status kino__facts_of(const kino_run *run, kino_partial **out, kino_error *
     kino_partial *facts = kino__facts_partial_new();
     bool ok = facts != NULL;
     for (size_t i = 0; i < run->notes.count; i++)
-        kino__buffer_printf(&notes, "%s\n", run->notes.items[i]);
+        kino__buffer_printf(&notes, "%s\n", run->notes.items[i].text);
     for (size_t i = 0; i < run->run.traces.count && ok; i++) {
         kino__trace_fact fact = fact_of(run, run->run.traces.items[i]);
         if (i == 0)

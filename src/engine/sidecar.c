@@ -261,9 +261,9 @@ static void note_apart(kino_run *run, const kino__run *all, const uint8_t *is_ap
     if (count > shown)
         kino__buffer_printf(&text, " and %zu more", count - shown);
     kino_str line = kino__arena_copy(&run->arena, kino__buffer_str(&text));
-    const char **slot = !text.failed && line.data ? kino__vec_add(&run->notes) : NULL;
+    kino__note *slot = !text.failed && line.data ? kino__vec_add(&run->notes) : NULL;
     if (slot)
-        *slot = line.data;
+        *slot = (kino__note){.text = line.data};
     kino__buffer_deinit(&text);
 }
 

@@ -2,10 +2,10 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/sized.h"
 #include "base/output_file.h"
 #include "base/progress.h"
 #include "base/sink.h"
+#include "base/sized.h"
 #include "base/thread.h"
 #include "codec/codec.h"
 #include "engine/kino_run.h"
@@ -87,16 +87,16 @@ static kino_status check_target(const kino_run *run, const kino__writer_def *wri
 {
     bool is_stdout = strcmp(path, "-") == 0;
     if (run->run.traces.count > 1 && !writer->takes_runs)
-        return kino__fail(
-            err, KINO_ARGUMENT,
-            "cannot write %zu traces to one file '%s': select one with --rank, combine them with "
-            "'kino convert --merge', or specify a directory and a format",
+        return kino__fail_hint(
+            err, KINO_ARGUMENT, kino__hint(KINO_HINT_OPTION, "rank", ""),
+            "cannot write %zu traces to one file '%s': select one with " KINO__HERE
+            ", combine them with 'kino convert --merge', or specify a directory and a format",
             run->run.traces.count, path);
     for (; run && !is_stdout; run = run->parent) {
         for (size_t i = 0; i < run->run.traces.count; i++) {
             const kino__trace *trace = run->run.traces.items[i];
             if (trace->path.size && kino__is_same_file(path, trace->path.data))
-                return kino__fail(err, KINO_ARGUMENT, "cannot write '%s': it is the input", path);
+                return kino__fail_file(err, KINO_ARGUMENT, "write", path, "it is the input");
         }
     }
     return KINO_OK;

@@ -68,7 +68,7 @@ static kino_status fail(const saver *s, int rc, kino_error *err)
         return kino__fail_nomem(err);
     if (rc == SQLITE_INTERRUPT)
         return kino__fail(err, KINO_CANCELLED, "interrupted");
-    return kino__fail(err, KINO_IO, "cannot write '%s': %s", s->label, sqlite3_errmsg(s->db));
+    return kino__fail_file(err, KINO_IO, "write", s->label, "%s", sqlite3_errmsg(s->db));
 }
 
 /* Runs the statement in s->sql, which is emptied. */
@@ -310,7 +310,7 @@ kino_status kino__query_save(const kino__run *run, const char *path, const char 
         st = save_all(&s, err);
     }
     if (sqlite3_close(s.db) != SQLITE_OK && st == KINO_OK)
-        st = kino__fail(err, KINO_IO, "cannot close '%s'", label);
+        st = kino__fail_file(err, KINO_IO, "close", label, NULL);
     kino__query_context_deinit(&s.context);
     kino__buffer_deinit(&s.sql);
     return st;

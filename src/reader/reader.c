@@ -27,9 +27,9 @@ uint64_t kino__load_most(const kino__load_context *context, uint64_t size, unsig
 
 kino_status kino__fail_expansion(uint64_t size, uint64_t most, kino_error *err)
 {
-    return kino__fail(
-        err, KINO_LIMIT,
-        "its %llu bytes expand to more than %llu MiB; raise the limit with --memory SIZE",
+    return kino__fail_hint(
+        err, KINO_LIMIT, kino__hint(KINO_HINT_OPTION, "memory", "SIZE"),
+        "its %llu bytes expand to more than %llu MiB; raise the limit with " KINO__HERE,
         (unsigned long long)size, (unsigned long long)(most >> 20));
 }
 
@@ -65,7 +65,14 @@ static kino_status explain(const char *path, kino_status st, kino_error *err)
     if (!err || st == KINO_CANCELLED)
         return st;
     kino_error inner = *err;
-    return kino__fail_at(err, st, inner.offset, "cannot read '%s': %.160s", path, inner.message);
+    return kino__fail_file_inner(err, st, "read", path, &inner);
+}
+
+static kino_status fail_unknown(const char *path, kino_error *err)
+{
+    kino_error why;
+    (void)kino__fail_at(&why, KINO_FORMAT, 0, "not a trace in any known format");
+    return kino__fail_file_inner(err, KINO_FORMAT, "read", path, &why);
 }
 
 kino_status kino__reader_load(const char *path, const kino__load_context *context,
@@ -79,10 +86,9 @@ kino_status kino__reader_load(const char *path, const kino__load_context *contex
     kino_str bytes = {file.data, file.size};
     const kino__reader_def *reader = file.size ? choose(bytes) : NULL;
     if (file.size == 0)
-        st = kino__fail(err, KINO_FORMAT, "cannot read '%s': file is empty", path);
+        st = kino__fail_file(err, KINO_FORMAT, "read", path, "file is empty");
     else if (!reader)
-        st = kino__fail_at(err, KINO_FORMAT, 0, "cannot read '%s': not a trace in any known format",
-                           path);
+        st = fail_unknown(path, err);
     else
         st = kino__trace_new(&trace, err);
     if (trace) {

@@ -108,7 +108,7 @@ static kino_status add_rows(kino__render *render, kino__json *json, const char *
     return KINO_OK;
 }
 
-static void add_input(kino__json *json, const kino_result *result)
+static void add_input(kino__render *render, kino__json *json, const kino_result *result)
 {
     const kino__input *input = &result->input;
     kino__json_key(json, "input");
@@ -135,12 +135,13 @@ static void add_input(kino__json *json, const kino_result *result)
     kino__json_key(json, "notes");
     kino__json_begin_array(json);
     for (size_t i = 0; i < result->notes.count; i++)
-        kino__json_string(json, kino__str_from(result->notes.items[i]));
+        kino__json_string(json, kino__render_note(render, &result->notes.items[i]));
     kino__json_end_array(json);
+    kino__render_hints(render, json, result->notes.items, result->notes.count);
     kino__json_end_object(json);
 }
 
-static void begin(kino__json *json, const kino_result *result)
+static void begin(kino__render *render, kino__json *json, const kino_result *result)
 {
     kino__json_begin_object(json);
     kino__json_key(json, "kino");
@@ -154,7 +155,7 @@ static void begin(kino__json *json, const kino_result *result)
     }
     kino__json_end_object(json);
     kino__json_newline(json, 1);
-    add_input(json, result);
+    add_input(render, json, result);
     kino__json_newline(json, 1);
     kino__json_key(json, "tables");
     kino__json_begin_array(json);
@@ -169,7 +170,7 @@ static void end(kino__json *json)
 kino_status kino__render_json_result(kino__render *render, kino__json *json,
                                      const kino_result *result, kino_error *err)
 {
-    begin(json, result);
+    begin(render, json, result);
     for (size_t i = 0; i < result->tables.count; i++) {
         kino_rows *rows;
         KINO_TRY(kino_result_rows(result, i, &rows, err));
@@ -207,7 +208,7 @@ static kino_status render_rows(kino__render *render, const kino_result *frame, k
                                kino_error *err)
 {
     kino__json json = {.out = &render->text};
-    begin(&json, frame);
+    begin(render, &json, frame);
     KINO_TRY(add_rows(render, &json, "result", rows, err));
     end(&json);
     kino__buffer_add(&render->text, KINO__STR("\n"));

@@ -152,7 +152,7 @@ static kino_status render_result(kino__render *render, const kino_result *result
     }
     for (size_t i = 0; i < result->notes.count; i++) {
         kino__buffer_add(out, i ? KINO__STR("- ") : KINO__STR("\n## Notes\n\n- "));
-        kino__md_add_text(out, kino__str_from(result->notes.items[i]));
+        kino__md_add_text(out, kino__render_note(render, &result->notes.items[i]));
         kino__buffer_add(out, KINO__STR("\n"));
     }
     return KINO_OK;

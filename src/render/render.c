@@ -57,3 +57,29 @@ kino_status kino__render_rows(kino__render *render, const kino__renderer_def *re
 {
     return finish(render, renderer->rows(render, frame, rows, err), err);
 }
+
+kino_str kino__render_note(kino__render *render, const kino__note *note)
+{
+    if (render->hints != KINO_HINTS_OPTION)
+        return kino__str_from(note->text);
+    return kino__str_from(
+        kino__hint_as_option(note->text, &note->hint, render->note, sizeof render->note));
+}
+
+void kino__render_hints(const kino__render *render, kino__json *json, const kino__note *notes,
+                        size_t count)
+{
+    bool has_any = false;
+    for (size_t i = 0; i < count && render->hints == KINO_HINTS_FIELDS; i++) {
+        if (notes[i].hint.code == KINO_HINT_NONE)
+            continue;
+        if (!has_any) {
+            kino__json_key(json, "hints");
+            kino__json_begin_array(json);
+        }
+        has_any = true;
+        kino__hint_json(json, &notes[i].hint, i);
+    }
+    if (has_any)
+        kino__json_end_array(json);
+}

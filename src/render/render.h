@@ -8,6 +8,8 @@
 #ifndef KINO__RENDER_RENDER_H
 #define KINO__RENDER_RENDER_H
 
+#include <kino/engine.h>
+
 #include "base/sink.h"
 #include "store/table.h"
 
@@ -18,6 +20,8 @@ typedef struct kino__render {
     uint64_t limit;    /* rows of each table; 0 = all */
     bool color;        /* terminal only */
     unsigned width;    /* of the terminal; 0 = do not shorten */
+    kino_hint_form hints;
+    char note[512]; /* one as the command line says it */
 } kino__render;
 
 typedef struct kino__renderer_def {
@@ -48,6 +52,11 @@ KINO_NODISCARD kino_status kino__render_rows(kino__render *render,
                                              const kino_result *frame, kino_rows *rows,
                                              kino_error *err);
 
+/* For renderers: the text of a note as the reader calls things; valid until the next call. */
+kino_str kino__render_note(kino__render *render, const kino__note *note);
+/* "hints": an array about those of the notes that have one, where they are asked for. */
+void kino__render_hints(const kino__render *render, kino__json *json, const kino__note *notes,
+                        size_t count);
 /* For renderers: gives the text to the sink when there is much of it (or `all`). */
 KINO_NODISCARD kino_status kino__render_flush(kino__render *render, bool all, kino_error *err);
 

@@ -82,7 +82,7 @@ struct kino_report {
     KINO__VEC(kino__report_finding) findings;
     KINO__VEC(kino__report_section) sections;
     KINO__VEC(kino_result *) results;
-    KINO__VEC(kino_str) notes;    /* what was left out, and why */
+    KINO__VEC(kino__note) notes;  /* what was left out, and why */
     kino_result *own;             /* holds the sections' tables, and the input */
     kino__report_curve memory;    /* for a picture; without a table: none */
     kino__report_section nowhere; /* takes what finds no memory */

@@ -470,7 +470,7 @@ static void add_colors(buffer *out)
     add(out, "}\n");
 }
 
-static void add_head(buffer *out, const kino__report *report)
+static void add_head(kino__render *render, buffer *out, const kino__report *report)
 {
     add(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
              "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -491,7 +491,7 @@ static void add_head(buffer *out, const kino__report *report)
     add(out, "</dl>\n");
     for (size_t i = 0; i < report->notes.count; i++) {
         add(out, "<p class=\"note\">");
-        add_text(out, report->notes.items[i]);
+        add_text(out, kino__render_note(render, &report->notes.items[i]));
         add(out, "</p>\n");
     }
     add(out, "<p class=\"lead\">");
@@ -528,7 +528,7 @@ static void add_step(buffer *out, const kino__report *report)
 static kino_status render_report(kino__render *render, const kino__report *report, kino_error *err)
 {
     buffer *out = &render->text;
-    add_head(out, report);
+    add_head(render, out, report);
     add_step(out, report);
     add_findings(out, report);
     add_step_chart(out, report);

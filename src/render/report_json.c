@@ -20,7 +20,7 @@ static void add_ids(kino__json *json, kino__id_list evidence)
     kino__json_end_array(json);
 }
 
-static void add_facts(kino__json *json, const kino__report *report)
+static void add_facts(kino__render *render, kino__json *json, const kino__report *report)
 {
     kino__json_newline(json, 2);
     kino__json_key(json, "facts");
@@ -32,8 +32,9 @@ static void add_facts(kino__json *json, const kino__report *report)
     kino__json_key(json, "notes");
     kino__json_begin_array(json);
     for (size_t i = 0; i < report->notes.count; i++)
-        kino__json_string(json, report->notes.items[i]);
+        kino__json_string(json, kino__render_note(render, &report->notes.items[i]));
     kino__json_end_array(json);
+    kino__render_hints(render, json, report->notes.items, report->notes.count);
     kino__json_newline(json, 2);
     kino__json_key(json, "summary");
     kino__json_begin_array(json);
@@ -173,7 +174,7 @@ static kino_status render_report(kino__render *render, const kino__report *repor
     kino__json_key(&json, "report");
     kino__json_begin_object(&json);
     add_text(&json, "path", report->path);
-    add_facts(&json, report);
+    add_facts(render, &json, report);
     add_step(&json, report);
     KINO_TRY(add_sections(render, &json, report, err));
     kino__json_end_object(&json);

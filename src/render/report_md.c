@@ -16,7 +16,7 @@ static void add_clean(kino__buffer *out, kino_str text)
     kino__buffer_deinit(&clean);
 }
 
-static void add_head(kino__buffer *out, const kino__report *report)
+static void add_head(kino__render *render, kino__buffer *out, const kino__report *report)
 {
     kino__buffer_add(out, KINO__STR("# Report: "));
     add_clean(out, report->path);
@@ -32,7 +32,7 @@ static void add_head(kino__buffer *out, const kino__report *report)
     }
     for (size_t i = 0; i < report->notes.count; i++) {
         kino__buffer_add(out, KINO__STR("- **Note**: "));
-        add_clean(out, report->notes.items[i]);
+        add_clean(out, kino__render_note(render, &report->notes.items[i]));
         kino__buffer_add(out, KINO__STR("\n"));
     }
 }
@@ -143,7 +143,7 @@ static kino_status add_section(kino__render *render, const kino__report *report,
 
 static kino_status render_report(kino__render *render, const kino__report *report, kino_error *err)
 {
-    add_head(&render->text, report);
+    add_head(render, &render->text, report);
     add_step(&render->text, report);
     add_findings(&render->text, report);
     for (size_t i = 0; i < report->sections.count; i++)

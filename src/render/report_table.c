@@ -165,7 +165,7 @@ static void add_head(const screen *s)
     for (size_t i = 0; i < r->notes.count; i++) {
         wrap line = wrap_start(s, 2);
         kino__buffer_add(out_of(s), KINO__STR("! "));
-        wrap_words(&line, r->notes.items[i]);
+        wrap_words(&line, kino__render_note(s->render, &r->notes.items[i]));
         wrap_end(&line);
     }
     kino__buffer_add(out_of(s), KINO__STR("\n"));

@@ -353,7 +353,7 @@ static kino_status render_result(kino__render *render, const kino_result *result
     }
     for (size_t i = 0; i < result->notes.count; i++) {
         add_blanks(&render->text, 2);
-        kino__format_text(&render->text, kino__str_from(result->notes.items[i]));
+        kino__format_text(&render->text, kino__render_note(render, &result->notes.items[i]));
         kino__buffer_add(&render->text, KINO__STR("\n"));
     }
     return KINO_OK;

@@ -102,10 +102,10 @@ static void add_headline(const writing *w, const kino__table *steps)
 static void add_recordings(const writing *w)
 {
     for (size_t i = 0; i < w->diff->notes.count; i++) {
-        if (strncmp(w->diff->notes.items[i], KINO__DIFF_RECORDED, strlen(KINO__DIFF_RECORDED)) != 0)
+        if (w->diff->notes.items[i].hint.code != KINO_HINT_RECORDED)
             continue;
         begin_item(w);
-        kino__buffer_printf(w->out, "%s\n", w->diff->notes.items[i]);
+        kino__buffer_printf(w->out, "%s\n", w->diff->notes.items[i].text);
     }
 }
 

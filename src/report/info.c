@@ -414,10 +414,9 @@ static void add_missing(kino_result *result, const char *what, size_t missing, s
                         const char *why)
 {
     if (missing && count > 1)
-        kino__result_note(result, "%s not available in %zu of %zu traces: %s", what, missing, count,
-                          why);
+        kino__result_lacks(result, what, " in %zu of %zu traces: %s", missing, count, why);
     else if (missing)
-        kino__result_note(result, "%s not available: %s", what, why);
+        kino__result_lacks(result, what, ": %s", why);
 }
 
 /* What kino's own recorder says of itself. */

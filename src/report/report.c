@@ -8,8 +8,8 @@
 
 #include "analysis/columns.h"
 #include "base/error.h"
-#include "base/sized.h"
 #include "base/progress.h"
+#include "base/sized.h"
 #include "engine/analyze.h"
 #include "engine/map_reduce.h"
 #include "report/report_internal.h"
@@ -207,8 +207,9 @@ static void drop_bulk(kino__report *report)
         memmove(&result->tables.items[at], &result->tables.items[at + 1],
                 (--result->tables.count - at) * sizeof *result->tables.items);
         if (i == 0 || bulk[i].def != bulk[i - 1].def)
-            kino__result_note(result,
-                              "tables that grow with the trace are left out without --full");
+            kino__result_note_hinted(
+                result, kino__hint(KINO_HINT_OPTION, "full", "yes"),
+                "tables that grow with the trace are left out without " KINO__HERE);
     }
 }
 
@@ -251,10 +252,12 @@ static kino_status compose(kino__report *report, kino_run *run, work *w, kino_er
     if (!report->is_full)
         drop_bulk(report);
     for (size_t i = 0; i < run->notes.count; i++) {
-        kino_str *slot = kino__vec_add(&report->notes);
+        kino__note *slot = kino__vec_add(&report->notes);
         if (!slot)
             return kino__fail_nomem(err);
-        *slot = kino__report_copy(report, kino__str_from(run->notes.items[i]));
+        const kino__note *note = &run->notes.items[i];
+        kino_str text = kino__report_copy(report, kino__str_from(note->text));
+        *slot = (kino__note){text.data ? text.data : "", note->hint};
     }
     return report->own->failed ? kino__fail_nomem(err) : KINO_OK;
 }

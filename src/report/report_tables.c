@@ -23,8 +23,8 @@ kino_str kino__report_why_not(kino__report *report, const kino__analysis_def *de
 {
     const kino_result *result = kino__report_result_of(report, def);
     for (size_t k = 0; result && k < result->notes.count; k++)
-        if (strstr(result->notes.items[k], "not available"))
-            return kino__report_copy(report, kino__str_from(result->notes.items[k]));
+        if (result->notes.items[k].hint.code == KINO_HINT_LACKS)
+            return kino__report_copy(report, kino__str_from(result->notes.items[k].text));
     return kino__report_copy(report, kino__str_from(otherwise));
 }
 

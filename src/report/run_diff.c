@@ -5,8 +5,8 @@
 
 #include "analysis/diff/diff.h"
 #include "base/error.h"
-#include "base/sized.h"
 #include "base/sink.h"
+#include "base/sized.h"
 #include "engine/analyze.h"
 #include "engine/kino_run.h"
 #include "render/units.h"
@@ -52,6 +52,15 @@ static void add_label(kino_result *result, const char *name, kino_run *const *ru
     kino__buffer_deinit(&text);
 }
 
+static void add_note_of(kino_result *result, const char *label, const kino__note *note)
+{
+    kino__result_note(result, "%s: %s", label, note->text);
+    if (!result || result->failed)
+        return;
+    kino__note *last = &result->notes.items[result->notes.count - 1];
+    last->hint = kino__hint_moved(note->hint, strlen(label) + strlen(": "), strlen(last->text));
+}
+
 static void describe(const comparison *c, kino_result *result)
 {
     kino__input input = {.origin_ns = KINO_NO_TIME};
@@ -64,7 +73,7 @@ static void describe(const comparison *c, kino_result *result)
             for (size_t k = 0; k < run->run.traces.count; k++)
                 input.skipped += kino__ledger_skipped(&run->run.traces.items[k]->ledger);
             for (size_t k = 0; k < run->notes.count; k++)
-                kino__result_note(result, "%s: %s", run->label, run->notes.items[k]);
+                add_note_of(result, run->label, &run->notes.items[k]);
         }
     }
     kino__buffer_add(&path, (kino_str){"", 1});
@@ -160,10 +169,10 @@ static void note_recordings(const comparison *c, kino_result *result)
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         bool left = was_recorded(c, 0, words[i]), right = was_recorded(c, 1, words[i]);
         if (left != right)
-            kino__result_note(result,
-                              KINO__DIFF_RECORDED
-                              "%s has %s, %s does not; recording them slows the host down",
-                              left ? "A" : "B", words[i], left ? "B" : "A");
+            kino__result_note_hinted(
+                result, kino__hint(KINO_HINT_RECORDED, words[i], left ? "A" : "B"),
+                "recorded differently: %s has %s, %s does not; recording them slows the host down",
+                left ? "A" : "B", words[i], left ? "B" : "A");
     }
 }
 
@@ -181,7 +190,7 @@ static void add_notes(const comparison *c, const kino__diff *diff, kino_result *
         }
     }
     if (!is_compat && !diff->has_device && diff->ops.items.count)
-        kino__result_note(result, "device time of operators not available: host times are shown");
+        kino__result_lacks(result, "device time of operators", ": host times are shown");
 }
 
 /* Long names in the middle of a page: the first column, cut. */

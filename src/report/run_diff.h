@@ -11,7 +11,4 @@
 void kino__diff_summarise(const kino_result *diff, bool is_markdown, bool has_color,
                           kino__buffer *out);
 
-/* How notes begin that say what only one side was recorded with. */
-#define KINO__DIFF_RECORDED "recorded differently: "
-
 #endif

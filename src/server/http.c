@@ -425,10 +425,11 @@ static kino_status listen_on(const char *host, unsigned *port, int *out, kino_er
         if (fd >= 0)
             (void)close(fd);
         if (why == EADDRINUSE)
-            return kino__fail(err, KINO_IO,
-                              "cannot listen on %s port %u: port in use; choose another with "
-                              "--port, or 0 for any free port",
-                              host, *port);
+            return kino__fail_hint(
+                err, KINO_IO, kino__hint(KINO_HINT_OPTION, "port", ""),
+                "cannot listen on %s port %u: port in use; choose another with " KINO__HERE
+                ", or 0 for any free port",
+                host, *port);
         return kino__fail_errno(err, why, "cannot listen on %s port %u", host, *port);
     }
     if (getnameinfo((struct sockaddr *)&bound, size, NULL, 0, service, sizeof service,

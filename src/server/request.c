@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/hint.h"
 #include "base/json_out.h"
 
 enum { GZIP_FROM = 1024 };
@@ -24,7 +25,8 @@ void kino__answer_deinit(kino__answer *answer)
 
 /* -- errors -- */
 
-static void add_error(kino__buffer *out, unsigned status, const char *message)
+static void add_error(kino__buffer *out, unsigned status, const char *message,
+                      const kino_hint *hint)
 {
     kino__json json = {.out = out};
     kino__json_begin_object(&json);
@@ -34,26 +36,41 @@ static void add_error(kino__buffer *out, unsigned status, const char *message)
     kino__json_uint(&json, status);
     kino__json_key(&json, "message");
     kino__json_string(&json, kino__str_from(message));
+    if (hint && hint->code != KINO_HINT_NONE) {
+        kino__json_key(&json, "hint");
+        kino__hint_json(&json, hint, SIZE_MAX);
+    }
     kino__json_end_object(&json);
     kino__json_end_object(&json);
     kino__buffer_add(out, KINO__STR("\n"));
+}
+
+static void set_error(kino__http_request *request, unsigned status, const char *message,
+                      const kino_hint *hint)
+{
+    if (request->answer.status)
+        return;
+    kino__buffer text = {0};
+    add_error(&text, status, message, hint);
+    request->answer.status = status;
+    request->answer.type = json_type;
+    request->answer.plain = kino__body_take(&text); /* without memory: an empty body */
+    request->answer.cache_control = "no-store";
 }
 
 void kino__request_fail(kino__http_request *request, unsigned status, const char *format, ...)
 {
     char message[400];
     va_list args;
-    if (request->answer.status)
-        return;
     va_start(args, format);
     (void)vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    kino__buffer text = {0};
-    add_error(&text, status, message);
-    request->answer.status = status;
-    request->answer.type = json_type;
-    request->answer.plain = kino__body_take(&text); /* without memory: an empty body */
-    request->answer.cache_control = "no-store";
+    set_error(request, status, message, NULL);
+}
+
+void kino__request_fail_error(kino__http_request *request, unsigned status, const kino_error *err)
+{
+    set_error(request, status, err->message, &err->hint);
 }
 
 static unsigned http_status(kino_status code)
@@ -73,6 +90,17 @@ static unsigned http_status(kino_status code)
     }
 }
 
+/* With the byte of the input behind it. */
+static void fail_at(kino__http_request *request, unsigned status, const kino_error *err)
+{
+    char message[sizeof err->message + 32];
+    if (err->offset == KINO_NO_OFFSET)
+        (void)snprintf(message, sizeof message, "%s", err->message);
+    else
+        (void)snprintf(message, sizeof message, "%s (byte %" PRIu64 ")", err->message, err->offset);
+    set_error(request, status, message, &err->hint);
+}
+
 void kino__request_fail_status(kino__http_request *request, kino_status code, const kino_error *err)
 {
     int stop = __atomic_load_n(&request->stop, __ATOMIC_RELAXED);
@@ -83,12 +111,10 @@ void kino__request_fail_status(kino__http_request *request, kino_status code, co
     else if (request->text.failed)
         kino__request_fail(request, 422, "the answer is larger than %zu MB: reduce it with 'limit'",
                            request->text_limit >> 20);
-    else if (err && err->offset != KINO_NO_OFFSET && err->message[0])
-        kino__request_fail(request, http_status(code), "%s (byte %" PRIu64 ")", err->message,
-                           err->offset);
+    else if (err && err->message[0])
+        fail_at(request, http_status(code), err);
     else
-        kino__request_fail(request, http_status(code), "%s",
-                           err && err->message[0] ? err->message : kino_status_text(code));
+        kino__request_fail(request, http_status(code), "%s", kino_status_text(code));
 }
 
 /* -- for the library's callbacks -- */

@@ -73,7 +73,9 @@ struct kino__http_request {
 /* Sets the answer to an error with a message; a later one does not replace it. */
 void kino__request_fail(kino__http_request *request, unsigned status, const char *format, ...)
     KINO_PRINTF(3, 4);
-/* The same from what a function of the library said; the status from its code. */
+/* The same from what a function of the library said, with its hint. */
+void kino__request_fail_error(kino__http_request *request, unsigned status, const kino_error *err);
+/* The same; the status from its code. */
 void kino__request_fail_status(kino__http_request *request, kino_status code,
                                const kino_error *err);
 

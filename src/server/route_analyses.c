@@ -123,6 +123,7 @@ void kino__route_report(kino__http_request *request)
     kino_report *report = NULL;
     kino_error err;
     render.format = request->format;
+    render.hints = KINO_HINTS_FIELDS;
     render.limit = strcmp(request->format, "html") == 0 ? PAGE
                    : strcmp(request->format, "md") == 0 ? PEOPLE
                                                         : 0;

@@ -90,7 +90,7 @@ void kino__route_query(kino__http_request *request)
     if (st == KINO_OK)
         kino__request_finish(request, kino__route_type(request));
     else if (st == KINO_ARGUMENT || st == KINO_NOT_FOUND)
-        kino__request_fail(request, 422, "%s", err.message);
+        kino__request_fail_error(request, 422, &err);
     else
         kino__request_fail_status(request, st, &err);
     kino_rows_free(rows);

@@ -159,6 +159,7 @@ static void finish_whole(kino__http_request *request, kino_status st, kino_resul
     kino_render_options options = KINO_RENDER_OPTIONS_INIT;
     kino_error why = *err;
     options.format = request->format;
+    options.hints = KINO_HINTS_FIELDS;
     if (st == KINO_OK)
         st = kino_render_result(result, &options, kino__request_write, request, &why);
     if (st == KINO_OK)

@@ -220,7 +220,7 @@ static kino__loaded *use_run(kino__http_request *request, const char *run, const
     if (st != KINO_OK)
         kino__request_fail_status(request, st, &err);
     else if (use.state == KINO__USE_FAILED)
-        kino__request_fail(request, 422, "%s", use.error.message);
+        kino__request_fail_error(request, 422, &use.error);
     else if (use.state == KINO__USE_LOADING && kino__now_ms() < request->wait_until_ms)
         request->is_parked = true;
     else if (use.state == KINO__USE_LOADING)
@@ -415,6 +415,7 @@ void kino__route_render(kino__http_request *request, const kino_result *result)
     int64_t limit = strcmp(request->format, "md") == 0 ? 50 : 0;
     kino_status st = kino__params_int(&request->params, "limit", 0, INT64_MAX, &limit, &err);
     options.format = request->format;
+    options.hints = KINO_HINTS_FIELDS;
     options.table = kino__params_text(&request->params, "table");
     options.limit = (uint64_t)limit;
     if (st == KINO_OK)

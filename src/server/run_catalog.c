@@ -154,7 +154,8 @@ static kino_status find_run(const kino__catalog *catalog, const char *name,
     if (!*out)
         return KINO_NOT_FOUND;
     if (!name && kino_catalog_run_at(catalog->listing, 1))
-        return kino__fail(err, KINO_ARGUMENT, "several runs: select one with parameter 'run'");
+        return kino__fail_hint(err, KINO_ARGUMENT, kino__hint(KINO_HINT_OPTION, "run", ""),
+                               "several runs: select one with parameter '" KINO__HERE "'");
     return KINO_OK;
 }
 

@@ -93,7 +93,15 @@ size_t kino_result_row_count(const kino_result *result, size_t table)
 
 const char *kino_result_note(const kino_result *result, size_t index)
 {
-    return index < result->notes.count ? result->notes.items[index] : NULL;
+    return index < result->notes.count ? result->notes.items[index].text : NULL;
+}
+
+bool kino_result_note_hint(const kino_result *result, size_t index, kino_hint *hint)
+{
+    bool has_hint = index < result->notes.count && result->notes.items[index].hint.code;
+    if (has_hint)
+        *hint = result->notes.items[index].hint;
+    return has_hint;
 }
 
 bool kino_result_param(const kino_result *result, size_t index, const char **name, kino_cell *value)
@@ -186,19 +194,29 @@ void kino__result_set_input(kino_result *result, const kino__input *input)
 }
 
 /* printf into the arena; data is NULL (and the result failed) when memory is out. */
-static kino_str keep_format(kino_result *result, const char *format, va_list args)
+static kino_str keep_format(kino_result *result, kino_hint *hint, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
-    int size = vsnprintf(NULL, 0, format, again);
+    int size = kino__hint_vformat(NULL, 0, hint, format, again);
     va_end(again);
     char *text = size < 0 ? NULL : kino__arena_alloc(&result->arena, (size_t)size + 1);
     if (!text) {
         result->failed = true;
         return (kino_str){NULL, 0};
     }
-    (void)vsnprintf(text, (size_t)size + 1, format, args);
+    (void)kino__hint_vformat(text, (size_t)size + 1, hint, format, args);
     return (kino_str){text, (size_t)size};
+}
+
+static void note(kino_result *result, kino_hint hint, const char *format, va_list args)
+{
+    kino_str text = keep_format(result, &hint, format, args);
+    kino__note *slot = text.data ? kino__vec_add(&result->notes) : NULL;
+    if (slot)
+        *slot = (kino__note){text.data, hint};
+    else
+        result->failed = true;
 }
 
 void kino__result_note(kino_result *result, const char *format, ...)
@@ -207,12 +225,39 @@ void kino__result_note(kino_result *result, const char *format, ...)
         return;
     va_list args;
     va_start(args, format);
-    kino_str text = keep_format(result, format, args);
+    note(result, KINO__NO_HINT, format, args);
     va_end(args);
-    const char **slot = text.data ? kino__vec_add(&result->notes) : NULL;
+}
+
+void kino__result_note_hinted(kino_result *result, kino_hint hint, const char *format, ...)
+{
+    if (!result)
+        return;
+    va_list args;
+    va_start(args, format);
+    note(result, hint, format, args);
+    va_end(args);
+}
+
+void kino__result_lacks(kino_result *result, const char *what, const char *format, ...)
+{
+    if (!result)
+        return;
+    kino_hint hint = kino__hint(KINO_HINT_LACKS, what, "");
+    va_list args;
+    va_start(args, format);
+    kino_str rest = keep_format(result, &hint, format, args);
+    va_end(args);
+    if (rest.data)
+        kino__result_note_hinted(result, hint, "%s not available%s", what, rest.data);
+}
+
+void kino__result_add_note(kino_result *result, const kino__note *made)
+{
+    kino__note *slot = result ? kino__vec_add(&result->notes) : NULL;
     if (slot)
-        *slot = text.data;
-    else
+        *slot = (kino__note){keep(result, made->text), made->hint};
+    else if (result)
         result->failed = true;
 }
 
@@ -330,7 +375,8 @@ void kino__table_add_format(kino__table *table, const char *format, ...)
         return;
     va_list args;
     va_start(args, format);
-    kino_str text = keep_format(table->result, format, args);
+    kino_hint none = KINO__NO_HINT;
+    kino_str text = keep_format(table->result, &none, format, args);
     va_end(args);
     add_kept(table, text.data ? kino__cell_text(text) : kino__cell_null());
 }

@@ -22,6 +22,7 @@
 #include <kino/table.h>
 
 #include "base/arena.h"
+#include "base/hint.h"
 #include "base/vec.h"
 
 struct kino_rows {
@@ -111,7 +112,7 @@ struct kino_result {
     const char *name;
     kino__input input;
     bool has_input;
-    KINO__VEC(const char *) notes;
+    KINO__VEC(kino__note) notes;
     KINO__VEC(kino__param) params;
     KINO__VEC(kino__table *) tables;
     kino__arena arena;
@@ -129,6 +130,14 @@ KINO_NODISCARD kino_status kino__result_finish(kino_result *result, kino_result 
 void kino__result_set_input(kino_result *result, const kino__input *input);
 /* One line for people and the JSON "notes": why a value is missing, what was left out. */
 void kino__result_note(kino_result *result, const char *format, ...) KINO_PRINTF(2, 3);
+/* With a hint, whose words stand at KINO__HERE. */
+void kino__result_note_hinted(kino_result *result, kino_hint hint, const char *format, ...)
+    KINO_PRINTF(3, 4);
+/* "WHAT not available" and the text, such as ": no device work was recorded". */
+void kino__result_lacks(kino_result *result, const char *what, const char *format, ...)
+    KINO_PRINTF(3, 4);
+/* One that was made elsewhere; the text is copied. */
+void kino__result_add_note(kino_result *result, const kino__note *note);
 void kino__result_param(kino_result *result, const char *name, kino_cell value);
 void kino__result_param_typed(kino_result *result, const char *name, kino_type type,
                               kino_cell value);

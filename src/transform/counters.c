@@ -152,8 +152,9 @@ static kino_status add_queues(work *w, kino_error *err)
     if (!ok)
         return kino__frame_explain(w->trace, kino__fail_nomem(err), err);
     if (f->is_cut)
-        kino__overlay_warn(w->out, "queue lengths and bandwidths end before the last step, as in "
-                                   "HTA; use --include-last-step to include it");
+        kino__derived_run_warn(w->out, kino__hint(KINO_HINT_OPTION, "include_last_step", "yes"),
+                               "queue lengths and bandwidths end before the last step, as in HTA; "
+                               "use " KINO__HERE " to include it");
     return KINO_OK;
 }
 
@@ -322,7 +323,7 @@ static kino_status add_all(work *w, kino_error *err)
         st = kino__fail_nomem(err);
     if (st == KINO_OK && w->overlay->events.count == 0)
         kino__derived_run_warn(
-            w->out,
+            w->out, KINO__NO_HINT,
             "%s: no counters: it has no device work with launches, no copies and no memory events",
             kino__trace_title(&w->out->arena, w->trace));
     free(rows);

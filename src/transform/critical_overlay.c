@@ -217,7 +217,7 @@ static kino_status find_path(const kino_run *run, const work *w, kino_result **o
     *is_found = st == KINO_OK;
     if (st != KINO_NOT_FOUND)
         return st;
-    kino__derived_run_warn(w->out, "%s: not changed: %s",
+    kino__derived_run_warn(w->out, KINO__NO_HINT, "%s: not changed: %s",
                            kino__trace_title(&w->out->arena, w->trace), err ? err->message : "");
     return KINO_OK;
 }
@@ -230,8 +230,8 @@ static kino_status overlay_trace(const kino_run *run, work *w, bool *is_found,
     kino_status st = KINO_OK;
     if (result && !draw(w, result))
         st = kino__fail_nomem(err);
-    for (size_t i = 0; result && i < result->notes.count; i++)
-        kino__overlay_warn(w->out, result->notes.items[i]);
+    if (result)
+        kino__overlay_warn(w->out, result);
     if (st == KINO_OK && !kino__progress_add(progress, w->trace->event_count))
         st = kino__fail(err, KINO_CANCELLED, "interrupted");
     if (st == KINO_OK)

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/sized.h"
 #include "base/progress.h"
+#include "base/sized.h"
 #include "engine/kino_run.h"
 #include "store/derive.h"
 
@@ -152,7 +152,8 @@ static kino_status check_categories(const kino__cut *cut, const kino__run *run, 
             return fail_category(run, o->categories[i], err);
     for (size_t i = 0; i < o->drop_count; i++)
         if (!has_category(run, o->drop[i]))
-            kino__derived_run_warn(out, "no event has category '%s' (--drop)", o->drop[i]);
+            kino__derived_run_warn(out, kino__hint(KINO_HINT_OPTION, "drop", ""),
+                                   "no event has category '%s' (" KINO__HERE ")", o->drop[i]);
     return KINO_OK;
 }
 
@@ -179,7 +180,8 @@ static kino_status cut_trace(const kino__cut *cut, kino_run *out, const kino__tr
     if (st == KINO_OK && has_any)
         st = add_cut(out, trace, is_kept, progress, err);
     else if (st == KINO_OK)
-        kino__derived_run_warn(out, "'%.*s': left out: none of its events are in the cut",
+        kino__derived_run_warn(out, KINO__NO_HINT,
+                               "'%.*s': left out: none of its events are in the cut",
                                KINO__STR_ARG(trace->path));
     free(is_kept);
     return st;

@@ -268,12 +268,10 @@ kino_status kino__overlay_finish(kino_run *overlay_run, const kino__trace *trace
     return kino__derived_run_add(overlay_run, &derive, err);
 }
 
-void kino__overlay_warn(kino_run *overlay_run, const char *text)
+void kino__overlay_warn(kino_run *overlay_run, const kino_result *result)
 {
-    for (size_t i = 0; i < overlay_run->warnings.count; i++)
-        if (strcmp(overlay_run->warnings.items[i], text) == 0)
-            return;
-    kino__derived_run_warn(overlay_run, "%s", text);
+    for (size_t i = 0; i < result->notes.count; i++)
+        kino__derived_run_add_warning(overlay_run, &result->notes.items[i]);
 }
 
 /* -- analyses -- */

@@ -63,7 +63,7 @@ KINO_NODISCARD kino_status kino__overlay_finish(kino_run *overlay_run, const kin
                                                 kino_error *err);
 
 /* Warns of what may be said of many traces, once. */
-void kino__overlay_warn(kino_run *overlay_run, const char *text);
+void kino__overlay_warn(kino_run *overlay_run, const kino_result *result);
 
 /* Numbers of events, as answers have them in their ids, to rows: the caller frees it; NULL when
  * memory is out. */

@@ -108,8 +108,7 @@ static kino_status overlay_trace(const kino_run *run, work *w, bool *is_found,
         add_marks(w, sequences);
         st = mark_calls(w, calls) ? check_size(w, err) : kino__fail_nomem(err);
     }
-    for (size_t i = 0; i < result->notes.count; i++)
-        kino__overlay_warn(w->out, result->notes.items[i]);
+    kino__overlay_warn(w->out, result);
     kino_result_free(result);
     if (st == KINO_OK && !kino__progress_add(progress, w->trace->event_count))
         st = kino__fail(err, KINO_CANCELLED, "interrupted");
@@ -148,10 +147,11 @@ static kino_status overlay_all(kino_run *run, kino_run *made, const void *given,
     }
     if (has_any)
         return KINO_OK;
-    return kino__fail(err, KINO_NOT_FOUND,
-                      "no kernel sequences in '%s': no operator with '%s' in its name runs that "
-                      "many kernels (--min-pattern-len)",
-                      run->label, op);
+    return kino__fail_hint(
+        err, KINO_NOT_FOUND, kino__hint(KINO_HINT_OPTION, "min_pattern_len", ""),
+        "no kernel sequences in '%s': no operator with '%s' in its name runs that many kernels "
+        "(" KINO__HERE ")",
+        run->label, op);
 }
 
 kino_status kino_run_overlay_kernel_sequences(kino_run *run,

@@ -16,7 +16,6 @@ const kino__writer_def *kino__writer_at(size_t index)
 
 kino_status kino__writer_fail_empty(const kino__write_context *context, kino_error *err)
 {
-    return kino__fail(err, KINO_NOT_FOUND, "cannot write '%s': %s",
-                      context->label ? context->label : "stacks",
-                      kino__stack_why_empty(context->stack_kind));
+    return kino__fail_file(err, KINO_NOT_FOUND, "write", context->label ? context->label : "stacks",
+                           "%s", kino__stack_why_empty(context->stack_kind));
 }

@@ -45,6 +45,11 @@ def compressed(report, folder):
         report.check(f"{arguments[0]} of columns in little memory", done.peak < 100 * MIB, done)
     done = peak.run("query", columns, "SELECT count(*) FROM event", "--quiet", "--memory", "2GB", "--format", "csv")
     report.check("--memory allows the columns", done.code == 0 and b"2000001" in done.out, done)
+    with serve.Server(bomb) as server:
+        error = server.get("info").json()["error"]
+        hint = error["hint"]
+        report.equal("the server says in fields what to do", (hint["code"], hint["subject"], hint["value"]), ("option", "memory", "SIZE"))
+        report.equal("and where the message says it", error["message"].encode()[hint["at"]:][:hint["size"]], b"memory=SIZE")
     # Beside good traces in a folder it is left out, with a warning.
     run = folder / "run"
     run.mkdir()

@@ -75,7 +75,7 @@ const char *analysis_notes(const kino_result *result)
     static kino__buffer out;
     out.size = 0;
     for (size_t i = 0; i < result->notes.count; i++)
-        kino__buffer_printf(&out, "%s%s", i ? " | " : "", result->notes.items[i]);
+        kino__buffer_printf(&out, "%s%s", i ? " | " : "", result->notes.items[i].text);
     return finish_text(&out);
 }
 

@@ -288,12 +288,11 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         has_kernels |= has_any;
     }
     if (p->stacks.count == 0)
-        kino__result_note(result, "call stacks not available: no spans of host threads");
+        kino__result_lacks(result, "call stacks", ": no spans of host threads");
     else if (!has_device)
-        kino__result_note(result, "kernels not available: no device work was recorded");
+        kino__result_lacks(result, "kernels", ": no device work was recorded");
     else if (!has_kernels)
-        kino__result_note(result,
-                          "kernel times not available: no launch could be matched to device work");
+        kino__result_lacks(result, "kernel times", ": no launch could be matched to device work");
     if (p->alone)
         kino__result_note(result,
                           "%lld spans are not in any call stack: the launch of this device work is "

@@ -621,11 +621,11 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         add_sizes(result, &groups[i]);
     }
     if (ok && p->calls.count == 0)
-        kino__result_note(result, "collectives not available: no communication in the trace");
+        kino__result_lacks(result, "collectives", ": no communication in the trace");
     else if (ok && matched == 0)
-        kino__result_note(result,
-                          "wait and transfer not available: no call was found on several ranks; "
-                          "bandwidths are computed from complete kernels, including waiting");
+        kino__result_lacks(result, "wait and transfer",
+                           ": no call was found on several ranks; bandwidths are computed from "
+                           "complete kernels, including waiting");
     if (ok && p->is_by_name)
         kino__result_note(result,
                           "some kernels have no collective metadata: the operation is taken from "

@@ -471,11 +471,12 @@ static void add_notes(const kino__dist *d, const kino__dist_matches *m, kino_res
     for (size_t i = 0; i < d->records.count; i++)
         has_size &= d->records.items[i].size != KINO_NO_INT;
     if (!has_size)
-        kino__result_note(result, "size of some collectives not available: neither message sizes "
-                                  "nor operator shapes were recorded");
+        kino__result_lacks(result, "size of some collectives",
+                           ": neither message sizes nor operator shapes were recorded");
     if (d->workers.count == 1) {
-        kino__result_note(result, "waiting not available: there is only one worker, so all time in "
-                                  "its collectives counts as transfer");
+        kino__result_lacks(
+            result, "waiting",
+            ": there is only one worker, so all time in its collectives counts as transfer");
         return;
     }
     if (m->point_to_point)
@@ -535,7 +536,7 @@ kino_status kino__dist_finish(const kino__analysis *a, void *partial, kino_resul
                          : d->records.count == 0 ? "no trace has collectives"
                                                  : NULL;
     if (reason) {
-        kino__result_note(result, "distributed view not available: %s", reason);
+        kino__result_lacks(result, "distributed view", ": %s", reason);
         if (is_compat)
             return KINO_OK;
     }

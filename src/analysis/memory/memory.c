@@ -377,16 +377,19 @@ static void add_peaks(const partial *p, kino__table *table)
 static void add_notes(const partial *p, kino_result *result)
 {
     if (p->records == 0) {
-        kino__result_note(result, "memory not available: no allocations were recorded "
-                                  "(profile with profile_memory=True)");
+        kino__result_lacks(result, "memory",
+                           ": no allocations were recorded "
+                           "(profile with profile_memory=True)");
         return;
     }
     if (p->addressed == 0)
-        kino__result_note(result, "memory_events not available: the records have no addresses "
-                                  "(PyTorch before 1.10)");
+        kino__result_lacks(result, "memory_events",
+                           ": the records have no addresses "
+                           "(PyTorch before 1.10)");
     if (p->measured == 0)
-        kino__result_note(result, "memory_curve and peaks not available: the records have no "
-                                  "totals (PyTorch before 1.10)");
+        kino__result_lacks(result, "memory_curve and peaks",
+                           ": the records have no "
+                           "totals (PyTorch before 1.10)");
     if (p->unknown)
         kino__result_note(result,
                           "%lld records left out: the plugin knows only CPU and CUDA devices",

@@ -299,7 +299,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     kino__module_partial_tell(&p->modules, kino__analysis_table(result, 0));
     add_actions(p, kino__analysis_table(result, 1));
     if (p->traces && !p->lightning)
-        kino__result_note(result, "lightning not available: not a PyTorch Lightning trace");
+        kino__result_lacks(result, "lightning", ": not a PyTorch Lightning trace");
     else if (p->lightning < p->traces)
         kino__result_note(result, "%lld of %lld traces are not PyTorch Lightning traces",
                           (long long)(p->traces - p->lightning), (long long)p->traces);

@@ -360,8 +360,9 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     if (p->lightning)
         kino__result_note(result, "PyTorch Lightning modules are in the analysis 'lightning'");
     else if (p->traces && p->without == p->traces)
-        kino__result_note(result, "modules not available: no module calls were recorded (profile "
-                                  "with with_stack=True or with_modules=True)");
+        kino__result_lacks(
+            result, "modules",
+            ": no module calls were recorded (profile with with_stack=True or with_modules=True)");
     else if (p->without)
         kino__result_note(result, "%lld of %lld traces have no module calls", (long long)p->without,
                           (long long)p->traces);

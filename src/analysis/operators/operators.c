@@ -372,25 +372,24 @@ static void add_row(const kino__analysis *a, const partial *p, kino__table *tabl
 }
 
 /* "in 2 of 8 traces", or nothing when it is all of them. */
-static void add_note(kino_result *result, const char *text, int64_t count, int64_t traces)
+static void add_note(kino_result *result, const char *what, const char *reason, int64_t count,
+                     int64_t traces)
 {
     if (count == 0)
         return;
     if (count == traces)
-        kino__result_note(result, "%s", text);
+        kino__result_lacks(result, what, ": %s", reason);
     else
-        kino__result_note(result, "%s (%lld of %lld traces)", text, (long long)count,
-                          (long long)traces);
+        kino__result_lacks(result, what, ": %s (%lld of %lld traces)", reason, (long long)count,
+                           (long long)traces);
 }
 
 static void add_notes(const partial *p, kino_result *result)
 {
-    add_note(result, "operators not available: the trace has none", p->without_operators,
+    add_note(result, "operators", "the trace has none", p->without_operators, p->traces);
+    add_note(result, "device times", "no device work was recorded", p->without_device, p->traces);
+    add_note(result, "input shapes", "profile with record_shapes=True", p->without_shapes,
              p->traces);
-    add_note(result, "device times not available: no device work was recorded", p->without_device,
-             p->traces);
-    add_note(result, "input shapes not available: profile with record_shapes=True",
-             p->without_shapes, p->traces);
     if (p->folded)
         kino__result_note(result, "%lld calls are counted with the enclosing call of the same name",
                           (long long)p->folded);

@@ -145,8 +145,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         kino__table_add_real(table, b->span > 0 ? (double)b->time / (double)b->span : NAN);
     }
     if (!p->has_points)
-        kino__result_note(result,
-                          "queues not available: no launch could be matched to device work");
+        kino__result_lacks(result, "queues", ": no launch could be matched to device work");
     kino__note_unlaunched(result, p->unlaunched);
     kino__note_cut(result, p->is_cut);
     return KINO_OK;

@@ -199,8 +199,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     if (!kino__param_bool(a, P_SERIES))
         kino__table_describe(series, KINO__TABLE_QUIET, NULL, NULL);
     if (p->streams.count == 0)
-        kino__result_note(result,
-                          "queue lengths not available: no launch could be matched to device work");
+        kino__result_lacks(result, "queue lengths", ": no launch could be matched to device work");
     if (p->doubled)
         kino__result_note(result, "%llu launches with a duplicate correlation are left out",
                           (unsigned long long)p->doubled);

@@ -305,10 +305,10 @@ static void *make_none(const kino__trace *trace, void *context)
 
 kino_status kino__fail_pairs(const kino__trace *trace, uint64_t rows, kino_error *err)
 {
-    return kino__fail(err, KINO_LIMIT,
-                      "correlations are not unique: HTA's join of %llu events has %llu rows; this "
-                      "does not happen without --compat",
-                      (unsigned long long)trace->event_count, (unsigned long long)rows);
+    return kino__fail_hint(err, KINO_LIMIT, kino__hint(KINO_HINT_UNSET, "compat", ""),
+                           "correlations are not unique: HTA's join of %llu events has %llu rows; "
+                           "this does not happen without " KINO__HERE,
+                           (unsigned long long)trace->event_count, (unsigned long long)rows);
 }
 
 kino_status kino__frame_explain(const kino__trace *trace, kino_status st, kino_error *err)

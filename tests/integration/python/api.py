@@ -30,6 +30,8 @@ def check_errors(report, run):
         os.link("demo-run/rank-0.json", f"two/{name}/rank-0.json")
     several = raised(kino.ArgumentError, kino.open, "two")
     report.check("several runs", several and several.path == "two" and "run=NAME" in several.message, str(several))
+    report.equal("what to pass", (several.hint, "hint:" in str(several)), ("run=NAME", False))
+    report.equal("nothing to pass", (missing.hint, bad.hint), (None, None))
     report.equal("one of several runs", kino.open("two", run="a").ranks, [0])
     report.check("no such rank", raised(kino.NotFoundError, kino.open, "demo-run", rank=7))
     unknown = raised(kino.NotFoundError, run.analyze, "idle-tim")

@@ -104,7 +104,7 @@ TEST(analysis_of_no_trace_and_of_one_without_data_gives_empty_tables_and_a_note)
         kino_result *result = run_subject(&run, &(kino__analyze_how){0});
         CHECK_EQ(kino_result_row_count(result, 0), 0);
         REQUIRE_EQ(result->notes.count, 1);
-        CHECK_STR(result->notes.items[0], "kernels not available: the trace has none");
+        CHECK_STR(result->notes.items[0].text, "kernels not available: the trace has none");
         kino_result_free(result);
         kino__run_deinit(&run);
     }

@@ -490,7 +490,7 @@ TEST(check_tells_in_notes_what_could_not_be_checked)
     kino_result *result = check(&run, NULL);
     bool found = false;
     for (size_t i = 0; i < result->notes.count; i++)
-        found |= strcmp(result->notes.items[i],
+        found |= strcmp(result->notes.items[i].text,
                         "not available in 1 of 2 traces: launch_without_device, "
                         "device_without_launch, work_before_launch: no device activity") == 0;
     CHECK(found);

@@ -73,7 +73,7 @@ static kino_result *analyze(kino__trace **traces, size_t count, const char *comp
 static bool has_note(const kino_result *result, const char *part)
 {
     for (size_t i = 0; i < result->notes.count; i++)
-        if (strstr(result->notes.items[i], part))
+        if (strstr(result->notes.items[i].text, part))
             return true;
     return false;
 }

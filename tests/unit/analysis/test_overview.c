@@ -119,7 +119,8 @@ TEST(overview_of_nothing_is_empty_and_says_so)
     for (size_t i = GPUS; i <= SM; i++)
         CHECK_STR(table_text(result, i), "");
     REQUIRE_EQ(result->notes.count, 1);
-    CHECK_STR(result->notes.items[0], "steps not available in 1 of 1 traces: they have no spans");
+    CHECK_STR(result->notes.items[0].text,
+              "steps not available in 1 of 1 traces: they have no spans");
     end(result, &run);
 }
 
@@ -191,6 +192,6 @@ TEST(tensor_cores_without_kernels_are_not_available)
     CHECK_STR(table_text(result, 1), "");
     CHECK_STR(table_text(result, 2), "-,aten::mm,1,1,-,-,-,-,-,-"); /* eligible all the same */
     REQUIRE_EQ(result->notes.count, 1);
-    CHECK_STR(result->notes.items[0], "tensor cores not available: the trace has no kernels");
+    CHECK_STR(result->notes.items[0].text, "tensor cores not available: the trace has no kernels");
     end(result, &run);
 }

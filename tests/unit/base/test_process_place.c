@@ -208,7 +208,7 @@ TEST(processes_that_are_no_ranks_stay_out_of_analyses)
     const kino__run *ranks = kino__run_of_ranks(&run->run);
     REQUIRE(ranks->traces.count == 1);
     CHECK_EQ(ranks->traces.items[0]->rank, 0);
-    const char *note = run->notes.count ? run->notes.items[0] : "";
+    const char *note = run->notes.count ? run->notes.items[0].text : "";
     CHECK(strstr(note, "3 processes are not counted as ranks: "));
     CHECK(strstr(note, "launcher 't_5.json'") && strstr(note, "helper 'worker-1.json'"));
     kino_run_free(run);

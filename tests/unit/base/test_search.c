@@ -1,6 +1,6 @@
 /* test_search.c - the one binary search, against a walk from the front. */
-#include "../test.h"
 #include "base/search.h"
+#include "unit/test.h"
 
 static size_t walk(const int *items, size_t first, size_t end, int most)
 {

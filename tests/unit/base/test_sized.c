@@ -1,6 +1,6 @@
 /* test_sized.c - structs with their size in front, of callers older and newer than the library. */
-#include "../test.h"
 #include "base/sized.h"
+#include "unit/test.h"
 
 typedef struct old_options {
     uint32_t size;

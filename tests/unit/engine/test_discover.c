@@ -94,9 +94,8 @@ TEST(discover_lists_runs_until_one_is_chosen)
     CHECK_STR(found("logs", NULL, NULL), "one/a.json"); /* a single run needs no choice */
     make_folder("logs/two");
     put("logs/two/b.json");
-    CHECK_STR(
-        found("logs", NULL, NULL),
-        quoted_message("'%s' has several runs; select one with --run NAME: one, two", "logs"));
+    CHECK_STR(found("logs", NULL, NULL),
+              quoted_message("'%s' has several runs; select one with run=NAME: one, two", "logs"));
     CHECK_STR(found("logs", "two", NULL), "two/b.json");
     CHECK_STR(found("logs", "three", NULL),
               quoted_message("no such run in '%s'; it has one, two", "logs"));
@@ -111,9 +110,9 @@ TEST(discover_finds_runs_however_deep_they_lie)
     put("logs/a/b/x.json");
     put("logs/a/b/inner/y.json");                       /* below a run: another run */
     REQUIRE(symlink("..", test_tmp("logs/a/up")) == 0); /* a circle must end */
-    CHECK_STR(found("logs", NULL, NULL),
-              quoted_message("'%s' has several runs; select one with --run NAME: a/b, a/b/inner",
-                             "logs"));
+    CHECK_STR(
+        found("logs", NULL, NULL),
+        quoted_message("'%s' has several runs; select one with run=NAME: a/b, a/b/inner", "logs"));
     CHECK_STR(found("logs", "a/b", NULL), "a/b/x.json");
     CHECK_STR(found("logs", "a/b/inner", NULL), "a/b/inner/y.json");
     CHECK_STR(found("logs", "b", NULL),
@@ -132,7 +131,7 @@ TEST(discover_numbers_spans_by_their_digits_as_text)
     CHECK_STR(found("run", NULL, "1"), "w0.10000.pt.trace.json w1.3000.pt.trace.json.gz");
     CHECK_STR(found("run", NULL, "2"), "w0.2000.pt.trace.json w1.500.pt.trace.json");
     CHECK_STR(found("run", NULL, "2000"), "w0.2000.pt.trace.json");
-    CHECK(strstr(found("run", NULL, NULL), "has several recordings; select one with --span N:") !=
+    CHECK(strstr(found("run", NULL, NULL), "has several recordings; select one with span=N:") !=
           NULL);
     CHECK(strstr(found("run", NULL, "3"), "no such recording in ") != NULL);
     make_folder("plain");

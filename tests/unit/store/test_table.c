@@ -133,7 +133,7 @@ TEST(table_keeps_input_notes_and_params)
     CHECK_STR(result->input.path, "run/");
     CHECK_EQ(result->input.ranks[0], 3);
     CHECK_EQ(result->input.ranks[1], 1);
-    CHECK_STR(result->notes.items[0], "rank not available: no");
+    CHECK_STR(result->notes.items[0].text, "rank not available: no");
     CHECK_STR(result->params.items[0].name, "top");
     kino_result_free(result);
 }
