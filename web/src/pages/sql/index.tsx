@@ -1,6 +1,6 @@
 // SQL over the run: an editor with line numbers, the schema at its side, the history of what was asked.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { post, urlOf, type Result, type Table } from '../api';
+import { post, urlOf, type Result, type Table } from '../../api';
 import {
   Button,
   DataTable,
@@ -13,11 +13,11 @@ import {
   Tabs,
   useCommands,
   useKeyHelp,
-} from '../components';
-import { formatDuration } from '../format';
-import { goTo, run, span, traces, urlSignal } from '../state';
-import { forgetHistory, history, remember } from './sql/history';
-import { SchemaBrowser } from './sql/schema';
+} from '../../components';
+import { formatDuration } from '../../format';
+import { goTo, run, span, traces, urlSignal } from '../../state';
+import { forgetHistory, history, remember } from './history';
+import { SchemaBrowser } from './schema';
 import './sql.css';
 
 const example = `SELECT name, count(*) AS calls, sum(dur) AS total_ns

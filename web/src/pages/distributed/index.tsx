@@ -1,11 +1,11 @@
 // Distributed: how the workers of a run share the work, wait for each other, and what their collectives cost.
-import { tableOf, urlOf, type Result } from '../api';
-import { DataTable, Empty, Notes, Page, Panel, useResult, View } from '../components';
-import { urlSignal } from '../state';
-import { filledColumns, missing } from './common/tables';
-import { Imbalance } from './distributed/imbalance';
-import { AVERAGE } from './distributed/numbers';
-import { CommunicationStacks, ComputationStacks, stepsOf, StepSelect } from './distributed/stacks';
+import { tableOf, urlOf, type Result } from '../../api';
+import { DataTable, Empty, Notes, Page, Panel, useResult, View } from '../../components';
+import { urlSignal } from '../../state';
+import { filledColumns, missing } from '../common/tables';
+import { Imbalance } from './imbalance';
+import { AVERAGE } from './numbers';
+import { CommunicationStacks, ComputationStacks, stepsOf, StepSelect } from './stacks';
 import './distributed.css';
 
 const GROUPS_HELP =

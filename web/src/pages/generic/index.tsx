@@ -1,10 +1,10 @@
 // Any analysis, from its definition alone: parameters as a form, all its tables, a chart where it is obvious.
-import { urlOf, type AnalysisInfo, type Result, type Table } from '../api';
-import { Bars, DataTable, Empty, Loading, Page, Panel, Series, Tabs, useResult, View } from '../components';
-import { titleOf } from '../format';
-import { analyses, goTo, hashOf, urlSignal, view } from '../state';
-import { autoChart } from './generic/chart';
-import { ParamForm, paramValues } from './generic/form';
+import { urlOf, type AnalysisInfo, type Result, type Table } from '../../api';
+import { Bars, DataTable, Empty, Loading, Page, Panel, Series, Tabs, useResult, View } from '../../components';
+import { titleOf } from '../../format';
+import { analyses, goTo, hashOf, urlSignal, view } from '../../state';
+import { autoChart } from './chart';
+import { ParamForm, paramValues } from './form';
 
 export default function Generic() {
   const name = view.value.replace(/^analyses\/?/, '');

@@ -1,6 +1,6 @@
 // Two runs side by side: the step and its parts, operators and kernels by change, the trees in red and green.
 import type { VNode } from 'preact';
-import { columnIndex, tableOf, type CellValue, type Column, type Result, type Table } from '../api';
+import { columnIndex, tableOf, type CellValue, type Column, type Result, type Table } from '../../api';
 import {
   Bars,
   DataTable,
@@ -13,10 +13,10 @@ import {
   Tree,
   useRoute,
   View,
-} from '../components';
-import { formatCell, formatDuration, formatPercent } from '../format';
-import { otherRun, run, runs, urlSignal } from '../state';
-import { largestChange, pairTree } from './diff/tree';
+} from '../../components';
+import { formatCell, formatDuration, formatPercent } from '../../format';
+import { otherRun, run, runs, urlSignal } from '../../state';
+import { largestChange, pairTree } from './tree';
 import './diff.css';
 
 const about =

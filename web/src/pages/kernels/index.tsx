@@ -1,10 +1,10 @@
 // Kernels: which ones take the time of the device, who launched them, and how much of it uses tensor cores.
 import { useMemo } from 'preact/hooks';
-import { objects, tableOf, urlOf, type CellValue, type Column, type Result, type Table } from '../api';
-import { DataTable, Empty, Notes, Page, Panel, Ring, useResult, View } from '../components';
-import { formatPercent } from '../format';
-import { GroupedTable, useGrouped } from './common/grouped';
-import { TimelineName } from './common/links';
+import { objects, tableOf, urlOf, type CellValue, type Column, type Result, type Table } from '../../api';
+import { DataTable, Empty, Notes, Page, Panel, Ring, useResult, View } from '../../components';
+import { formatPercent } from '../../format';
+import { GroupedTable, useGrouped } from '../common/grouped';
+import { TimelineName } from '../common/links';
 import {
   addUp,
   ALL,
@@ -15,7 +15,7 @@ import {
   place,
   shownColumns,
   sumOf,
-} from './common/tables';
+} from '../common/tables';
 import './kernels.css';
 
 const PAGE_HELP =

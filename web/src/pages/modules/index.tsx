@@ -1,12 +1,12 @@
 // Modules: the time of the model's modules as a tree; for PyTorch Lightning also the actions of the trainer.
 import { useMemo } from 'preact/hooks';
-import { tableOf, type Result } from '../api';
-import { Empty, Notes, Page, Panel, Tabs, Tree, useResult, View } from '../components';
-import { urlSignal } from '../state';
-import { EventLink } from './common/links';
-import { RankSelect } from './common/ranks';
-import { ALL, asNumber, asText, chosenRank, missing, ofRank, place, ranksOf } from './common/tables';
-import { ModuleTree } from './modules/module-tree';
+import { tableOf, type Result } from '../../api';
+import { Empty, Notes, Page, Panel, Tabs, Tree, useResult, View } from '../../components';
+import { urlSignal } from '../../state';
+import { EventLink } from '../common/links';
+import { RankSelect } from '../common/ranks';
+import { ALL, asNumber, asText, chosenRank, missing, ofRank, place, ranksOf } from '../common/tables';
+import { ModuleTree } from './module-tree';
 import './modules.css';
 
 const PAGE_HELP =

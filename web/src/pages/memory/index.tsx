@@ -1,7 +1,7 @@
 // Memory: what was in use over time, who allocated it, and how long blocks lived. Dragging over the curve
 // chooses a stretch of time for the tables.
 import { useMemo } from 'preact/hooks';
-import { objects, tableOf, type Result } from '../api';
+import { objects, tableOf, type Result } from '../../api';
 import {
   Button,
   Empty,
@@ -14,12 +14,12 @@ import {
   Tabs,
   useResult,
   View,
-} from '../components';
-import { formatBytes, formatCount, formatPercent, formatTime } from '../format';
-import { currentRun, hashOf, urlSignal } from '../state';
-import { asNumber, asText, missing } from './common/tables';
-import { curveOf, devicesOf, ofDevice, requestOf, type Device, type Range } from './memory/numbers';
-import { Blocks, Statistics } from './memory/tables';
+} from '../../components';
+import { formatBytes, formatCount, formatPercent, formatTime } from '../../format';
+import { currentRun, hashOf, urlSignal } from '../../state';
+import { asNumber, asText, missing } from '../common/tables';
+import { curveOf, devicesOf, ofDevice, requestOf, type Device, type Range } from './numbers';
+import { Blocks, Statistics } from './tables';
 import './memory.css';
 
 const PAGE_HELP =

@@ -1,6 +1,6 @@
 // Flame graph: time by call stack, of Python and operators together or apart; as a graph or as a tree.
 import { useMemo } from 'preact/hooks';
-import { tableOf, type Result } from '../api';
+import { tableOf, type Result } from '../../api';
 import {
   Button,
   Checkbox,
@@ -13,12 +13,12 @@ import {
   useKeyHelp,
   useResult,
   View,
-} from '../components';
-import { formatCount, formatDuration, formatPercent } from '../format';
-import { urlSignal } from '../state';
-import { FlameCanvas } from './flame/canvas';
-import { ByTime } from './flame/by-time';
-import { ancestors, flameOf, search, windowOf, type Flame } from './flame/model';
+} from '../../components';
+import { formatCount, formatDuration, formatPercent } from '../../format';
+import { urlSignal } from '../../state';
+import { FlameCanvas } from './canvas';
+import { ByTime } from './by-time';
+import { ancestors, flameOf, search, windowOf, type Flame } from './model';
 import './flame.css';
 
 const about =

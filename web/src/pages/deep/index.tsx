@@ -1,12 +1,12 @@
 // The deep analyses: one page each, as notebooks of HTA show them, chart and table.
 import type { FunctionComponent } from 'preact';
-import { Empty } from '../components';
-import { view } from '../state';
-import { CommOverlap, TemporalBreakdown } from './deep/busy';
-import { CriticalPath } from './deep/critical';
-import { Gaps, IdleTime } from './deep/idle';
-import { LaunchStats, QueueLength } from './deep/launch';
-import { Collectives, Stragglers } from './deep/together';
+import { Empty } from '../../components';
+import { view } from '../../state';
+import { CommOverlap, TemporalBreakdown } from './busy';
+import { CriticalPath } from './critical';
+import { Gaps, IdleTime } from './idle';
+import { LaunchStats, QueueLength } from './launch';
+import { Collectives, Stragglers } from './together';
 
 const parts: Record<string, FunctionComponent> = {
   'temporal-breakdown': TemporalBreakdown,

@@ -1,15 +1,15 @@
 // Overview: what ran on what, how busy it was, where the time of a step went, and what to do about it.
-import { objects, tableOf, type Result } from '../api';
-import { Figure, Notes, Page, Panel, useResult, View } from '../components';
-import { formatCount, formatDuration } from '../format';
-import { urlSignal } from '../state';
-import { RankSelect } from './common/ranks';
-import { ALL, asNumber, asText, chosenRank, ofRank, ranksOf } from './common/tables';
-import { Findings } from './overview/findings';
-import { Gpus } from './overview/gpus';
-import { executions, meanExecution } from './overview/numbers';
-import { AverageStep, RankBars, StepChart } from './overview/steps';
-import { Utilization } from './overview/utilization';
+import { objects, tableOf, type Result } from '../../api';
+import { Figure, Notes, Page, Panel, useResult, View } from '../../components';
+import { formatCount, formatDuration } from '../../format';
+import { urlSignal } from '../../state';
+import { RankSelect } from '../common/ranks';
+import { ALL, asNumber, asText, chosenRank, ofRank, ranksOf } from '../common/tables';
+import { Findings } from './findings';
+import { Gpus } from './gpus';
+import { executions, meanExecution } from './numbers';
+import { AverageStep, RankBars, StepChart } from './steps';
+import { Utilization } from './utilization';
 import './overview.css';
 
 /** One text of a column where all traces say the same, else what they say. */

@@ -1,9 +1,9 @@
 // Operators: which ones take the time, on the host and on the device, with shapes and call stacks.
 import { useMemo } from 'preact/hooks';
-import { tableOf, urlOf, type CellValue, type Column, type Result, type Table } from '../api';
-import { DataTable, Notes, Page, Panel, Ring, View } from '../components';
-import { GroupedTable, useGrouped } from './common/grouped';
-import { TimelineName } from './common/links';
+import { tableOf, urlOf, type CellValue, type Column, type Result, type Table } from '../../api';
+import { DataTable, Notes, Page, Panel, Ring, View } from '../../components';
+import { GroupedTable, useGrouped } from '../common/grouped';
+import { TimelineName } from '../common/links';
 import {
   addUp,
   ALL,
@@ -13,8 +13,8 @@ import {
   rankKey,
   shownColumns,
   sumOf,
-} from './common/tables';
-import { CallStacks } from './operators/call-stacks';
+} from '../common/tables';
+import { CallStacks } from './call-stacks';
 import './operators.css';
 
 const PAGE_HELP =
