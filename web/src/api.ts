@@ -1,5 +1,6 @@
 // Every request to the server goes through here: addresses, waiting while a run is loaded, errors, the
 // cache of results.
+import { keepHint, keepHints, type Hint } from './hint';
 import { run, runs, runVersion, span, traces, traceText } from './state';
 
 export type CellValue = number | string | boolean | null;
@@ -133,8 +134,9 @@ function showReady(name: string | null): void {
 async function failure(response: Response): Promise<ApiError> {
   let message = `${response.status} ${response.statusText}`;
   try {
-    const body = (await response.json()) as { error?: { message?: string } };
+    const body = (await response.json()) as { error?: { message?: string; hint?: Hint } };
     if (body.error?.message) message = body.error.message;
+    keepHint(message, body.error?.hint);
   } catch {
     // not JSON: the status line has to do
   }
@@ -182,7 +184,7 @@ async function ask(url: string, init: RequestInit, signal?: AbortSignal): Promis
 }
 
 export async function get<T>(route: string, params: Params = {}, signal?: AbortSignal): Promise<T> {
-  return (await (await ask(urlOf(route, params), {}, signal)).json()) as T;
+  return keepHints((await (await ask(urlOf(route, params), {}, signal)).json()) as T);
 }
 
 export async function getBinary(
@@ -228,6 +230,7 @@ export function cached<T>(route: string, params: Params = {}, signal?: AbortSign
     const made: Entry = { promise: Promise.resolve(), stop, users: 0, done: false };
     made.promise = ask(url, {}, stop.signal)
       .then((r) => r.json())
+      .then(keepHints)
       .then(
         (value: unknown) => ((made.done = true), value),
         (error: unknown) => {

@@ -142,15 +142,10 @@ export function titleOf(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** A sentence of the program for the page: what is an option there is a box here. */
-export function sentence(text: string): string {
-  const said = text
-    .replace(/--span chooses another/, 'choose another under Span on the left')
-    .replace(/\binclude_last_step\b/, '“Include last step”')
-    .replace(/--([a-z]+(?:-[a-z]+)*)/g, (_, name: string) => `“${titleOf(name.replaceAll('-', '_'))}”`);
-  // names of operators and tables stay as they are written
-  const isWord = /^[a-z]+([ ,;.]|:(?!:))/.test(said);
-  return isWord ? said.charAt(0).toUpperCase() + said.slice(1) : said;
+/** The program's texts begin small, sentences of the page do not; names of operators and tables stay as they are. */
+export function capitalized(text: string): string {
+  const isWord = /^[a-z]+([ ,;.]|:(?!:))/.test(text);
+  return isWord ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }
 
 /** 1 row, 2 rows */

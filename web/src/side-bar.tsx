@@ -64,6 +64,7 @@ function WorkerPicker({ of }: { of: RunInfo }) {
     <>
       <Select
         label="Worker"
+        option="rank"
         value={value}
         options={options}
         onChange={(v) => {
@@ -149,6 +150,7 @@ export function SideBar({ pages, onHelp, onPalette }: SideBarProps) {
         {runs.value.length > 0 && (
           <Select
             label="Run"
+            option="run"
             hideLabel
             value={now?.name ?? ''}
             onChange={chooseRun}
@@ -161,7 +163,8 @@ export function SideBar({ pages, onHelp, onPalette }: SideBarProps) {
         )}
         {now && now.spans.length > 1 && (
           <Select
-            label="Span"
+            label="Recording"
+            option="span"
             value={span.value ?? now.span ?? ''}
             options={now.spans}
             onChange={(v) => {

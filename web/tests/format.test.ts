@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Column } from '../src/api';
 import {
+  capitalized,
   formatBytes,
   formatCell,
   formatCount,
@@ -8,7 +9,6 @@ import {
   formatFloat,
   formatPercent,
   formatRows,
-  sentence,
   shorten,
   titleOf,
 } from '../src/format';
@@ -109,19 +109,10 @@ describe('texts', () => {
 });
 
 describe('sentences of the program', () => {
-  it('name boxes of the page instead of options', () => {
-    expect(sentence('1 older span left out: --span chooses another')).toBe(
-      '1 older span left out: choose another under Span on the left',
-    );
-    expect(sentence('without the last step, as in HTA: include_last_step keeps it')).toBe(
-      'Without the last step, as in HTA: “Include last step” keeps it',
-    );
-    expect(sentence('left out without --sm-series')).toBe('Left out without “SM series”');
-  });
   it('begin with a capital, but names do not change', () => {
-    expect(sentence('kernels not available: none')).toBe('Kernels not available: none');
-    expect(sentence('aten::mm has no kernels')).toBe('aten::mm has no kernels');
-    expect(sentence('memory_events not available')).toBe('memory_events not available');
+    expect(capitalized('kernels not available: none')).toBe('Kernels not available: none');
+    expect(capitalized('aten::mm has no kernels')).toBe('aten::mm has no kernels');
+    expect(capitalized('memory_events not available')).toBe('memory_events not available');
   });
   it('count rows', () => {
     expect([0, 1, 2, 1234].map(formatRows)).toEqual(['0 rows', '1 row', '2 rows', '1,234 rows']);

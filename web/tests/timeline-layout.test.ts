@@ -1,4 +1,5 @@
 // Groups, heights, pins and the filter.
+import { TrackKind } from '../src/timeline/track-kind';
 import { describe, expect, it } from 'vitest';
 import {
   allGroups,
@@ -17,7 +18,7 @@ function track(id: number, groups: string[], more: Partial<Track> = {}): Track {
   return {
     id,
     groups,
-    kind: 0,
+    kind: TrackKind.Spans,
     name: `track ${id}`,
     trace: 0,
     rank: 0,
@@ -36,7 +37,7 @@ const tracks = [
   track(0, ['Rank 0', 'python'], { rows: 3, name: 'main' }),
   track(1, ['Rank 0', 'python']),
   track(2, ['Rank 0', 'GPU 0'], { name: 'stream 7' }),
-  track(3, ['Rank 1', 'python'], { kind: 1, name: 'memory' }),
+  track(3, ['Rank 1', 'python'], { kind: TrackKind.Counter, name: 'memory' }),
 ];
 const nothing: LayoutChoice = { closed: new Set(), pinned: [], compact: new Set(), filter: '' };
 const shape = (choice: Partial<LayoutChoice>) =>

@@ -1,8 +1,9 @@
 // Frames of a page: title, panels, notes, and what stands in while there is nothing to show.
 import type { ComponentChildren } from 'preact';
 import type { RunInfo } from '../api';
-import { formatPercent, sentence } from '../format';
+import { formatPercent } from '../format';
 import { currentRun } from '../state';
+import { Sentence } from './said';
 
 export function Help({ text }: { text: string }) {
   return (
@@ -64,7 +65,9 @@ export function Notes({ notes }: { notes: readonly string[] | undefined }) {
   return (
     <ul class="notes" aria-label="Notes">
       {[...new Set(notes)].map((note) => (
-        <li key={note}>{sentence(note)}</li>
+        <li key={note}>
+          <Sentence text={note} />
+        </li>
       ))}
     </ul>
   );
@@ -88,7 +91,11 @@ export function Loading({ run, height = 160 }: { run?: RunInfo | null; height?: 
 }
 
 export function Empty({ reason }: { reason: string }) {
-  return <p class="empty">{sentence(reason)}</p>;
+  return (
+    <p class="empty">
+      <Sentence text={reason} />
+    </p>
+  );
 }
 
 interface ErrorBoxProps {
@@ -100,7 +107,10 @@ interface ErrorBoxProps {
 export function ErrorBox({ message, onRetry, title = 'Something went wrong.' }: ErrorBoxProps) {
   return (
     <div class="error-box" role="alert">
-      <strong>{title}</strong> <span>{sentence(message)}</span>
+      <strong>{title}</strong>{' '}
+      <span>
+        <Sentence text={message} />
+      </span>
       {onRetry && (
         <button type="button" class="button" onClick={onRetry}>
           Try again

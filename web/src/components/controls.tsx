@@ -36,6 +36,8 @@ export function Button({ onClick, children, title, kind = 'plain', disabled, pre
 }
 
 interface SelectProps {
+  /** the option of the program that it sets: notes lead here */
+  option?: string;
   value: string;
   options: readonly (Choice | string)[];
   onChange: (value: string) => void;
@@ -45,9 +47,10 @@ interface SelectProps {
   disabled?: boolean;
 }
 
-export function Select({ value, options, onChange, label, hideLabel, title, disabled }: SelectProps) {
+export function Select(props: SelectProps) {
+  const { value, options, onChange, label, hideLabel, title, disabled, option } = props;
   return (
-    <label class="field" data-tip={title}>
+    <label class="field" data-tip={title} data-option={option}>
       <span class={hideLabel ? 'visually-hidden' : 'field-label'}>{label}</span>
       <select value={value} onChange={(e) => onChange(e.currentTarget.value)} disabled={disabled}>
         {options.map(asChoice).map((o) => (
@@ -61,15 +64,17 @@ export function Select({ value, options, onChange, label, hideLabel, title, disa
 }
 
 interface CheckboxProps {
+  /** the option of the program that it sets: notes lead here */
+  option?: string;
   checked: boolean;
   onChange: (checked: boolean) => void;
   label: string;
   title?: string;
 }
 
-export function Checkbox({ checked, onChange, label, title }: CheckboxProps) {
+export function Checkbox({ checked, onChange, label, title, option }: CheckboxProps) {
   return (
-    <label class="check" data-tip={title}>
+    <label class="check" data-tip={title} data-option={option}>
       <input type="checkbox" checked={checked} onChange={(e) => onChange(e.currentTarget.checked)} />
       <span>{label}</span>
     </label>
@@ -77,6 +82,8 @@ export function Checkbox({ checked, onChange, label, title }: CheckboxProps) {
 }
 
 interface NumberBoxProps {
+  /** the option of the program that it sets: notes lead here */
+  option?: string;
   value: number | null;
   onChange: (value: number | null) => void;
   label: string;
@@ -89,9 +96,9 @@ interface NumberBoxProps {
 }
 
 export function NumberBox(props: NumberBoxProps) {
-  const { value, onChange, label, min, max, step, title, hideLabel, placeholder } = props;
+  const { value, onChange, label, min, max, step, title, hideLabel, placeholder, option } = props;
   return (
-    <label class="field" data-tip={title}>
+    <label class="field" data-tip={title} data-option={option}>
       <span class={hideLabel ? 'visually-hidden' : 'field-label'}>{label}</span>
       <input
         type="number"
@@ -112,6 +119,8 @@ export function NumberBox(props: NumberBoxProps) {
 }
 
 interface TextBoxProps {
+  /** the option of the program that it sets: notes lead here */
+  option?: string;
   value: string;
   onChange: (value: string) => void;
   label: string;
@@ -120,9 +129,10 @@ interface TextBoxProps {
   placeholder?: string;
 }
 
-export function TextBox({ value, onChange, label, title, hideLabel, placeholder }: TextBoxProps) {
+export function TextBox(props: TextBoxProps) {
+  const { value, onChange, label, title, hideLabel, placeholder, option } = props;
   return (
-    <label class="field" data-tip={title}>
+    <label class="field" data-tip={title} data-option={option}>
       <span class={hideLabel ? 'visually-hidden' : 'field-label'}>{label}</span>
       <input
         type="text"

@@ -16,6 +16,7 @@ import {
   type Store,
 } from './store';
 import { fitRange, focusRange, spanOf, surroundings } from './view';
+import { TrackKind } from './track-kind';
 
 let detailsRequest: AbortController | null = null;
 let areaRequest: AbortController | null = null;
@@ -146,7 +147,7 @@ export function revealTrack(store: Store, id: number, row = 0): void {
   }
   if (!line) return;
   const room = store.height - layout.pinnedHeight;
-  const top = line.y + (line.track!.kind === 1 ? 0 : row * line.rowHeight);
+  const top = line.y + (line.track!.kind === TrackKind.Counter ? 0 : row * line.rowHeight);
   if (top < store.scrollTop || top + line.rowHeight + 8 > store.scrollTop + room) {
     store.setScroll(Math.max(0, top - room / 3));
   }

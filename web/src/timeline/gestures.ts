@@ -10,6 +10,7 @@ import { all, listen, type Undo } from './listen';
 import { wholeStep } from './model';
 import { DRAW_ALL, DRAW_HEADER, DRAW_OVERLAY, type Area, type Store } from './store';
 import { panRange, spanOf, zoomRange } from './view';
+import { TrackKind } from './track-kind';
 
 /** A press that moves less than this is a click. */
 const DRAG_FROM = 4;
@@ -88,7 +89,8 @@ export function watchTracks(store: Store, canvas: HTMLCanvasElement): Undo {
 
   const onWheel = (e: WheelEvent): void => {
     const { x } = place(e);
-    const unit = e.deltaMode === 1 ? 16 : e.deltaMode === 2 ? 400 : 1;
+    const unit =
+      e.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : e.deltaMode === WheelEvent.DOM_DELTA_PAGE ? 400 : 1;
     if (e.ctrlKey || e.metaKey) {
       e.preventDefault();
       const by = Math.min(Math.max(e.deltaY * unit, -240), 240);
@@ -174,7 +176,7 @@ function hoverText(store: Store, x: number, y: number): { x: number; y: number; 
     return { x, y, lines };
   }
   const track = lineAt(store, y)?.line.track;
-  if (track?.kind === 1) {
+  if (track?.kind === TrackKind.Counter) {
     const value = counterAt(store, track.id, store.timeAt(x));
     if (value) {
       const text = (v: number): string => formatUnit(v, track.unit);

@@ -4,6 +4,7 @@ import type { EventRef, Store } from './store';
 import { idOf, nameOf, sliceAt } from './tile';
 import type { Piece } from './tile-cache';
 import { levelOf, tileSpan } from './view';
+import { TrackKind } from './track-kind';
 
 export interface LinePlace {
   line: Line;
@@ -34,7 +35,7 @@ export function eventAt(
   const pieces: Piece[] = [];
   store.cache.pieces(track, level, Math.floor(time / tileSpan(level)), pieces);
   for (const piece of pieces) {
-    if (piece.data.kind === 1 || time < piece.from || time >= piece.to) continue;
+    if (piece.data.kind === TrackKind.Counter || time < piece.from || time >= piece.to) continue;
     const i = sliceAt(piece.data, row, time, slack);
     if (i < 0) continue;
     const { tile } = piece.data;
@@ -55,7 +56,7 @@ export function eventAt(
 
 export function eventAtPoint(store: Store, x: number, y: number): EventRef | null {
   const place = lineAt(store, y);
-  if (!place?.line.track || place.line.track.kind === 1) return null;
+  if (!place?.line.track || place.line.track.kind === TrackKind.Counter) return null;
   const row = rowAt(place.line, place.y);
   if (row < 0) return null;
   return eventAt(store, place.line.track.id, row, store.timeAt(x), store.nsPerPixel() * 2);
@@ -72,7 +73,7 @@ export function counterAt(store: Store, track: number, time: number): CounterVal
   const pieces: Piece[] = [];
   store.cache.pieces(track, level, Math.floor(time / tileSpan(level)), pieces);
   for (const { data, from, to } of pieces) {
-    if (data.kind !== 1 || time < from || time >= to) continue;
+    if (data.kind !== TrackKind.Counter || time < from || time >= to) continue;
     const { time: times, low, high, last } = data.tile.points;
     let found = -1;
     for (let i = data.first; i < data.first + data.count && times[i]! + data.tile.from <= time; i++)

@@ -14,6 +14,7 @@ import { createStore, type Store } from './store';
 import { downloadWindow, openWindow, Toolbar } from './toolbar';
 import { followUrl } from './url';
 import './timeline.css';
+import { TrackKind } from './track-kind';
 
 function focusSearch(): void {
   const box = document.getElementById('tl-search') as HTMLInputElement | null;
@@ -22,7 +23,7 @@ function focusSearch(): void {
 }
 
 function loadCounterRanges(model: Model, store: Store): void {
-  const tracks = model.tracks.filter((t) => t.kind === 1).map((t) => t.id);
+  const tracks = model.tracks.filter((t) => t.kind === TrackKind.Counter).map((t) => t.id);
   if (tracks.length === 0) return;
   const { from, to } = model.bounds;
   fetchTile({ from: Math.floor(from), to: Math.ceil(to), pixels: 8, tracks }, new AbortController().signal)

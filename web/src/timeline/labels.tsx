@@ -7,6 +7,7 @@ import { tracksText } from './actions';
 import { toggleCompact, toggleGroup, togglePin } from './choices';
 import { COUNTER_HEIGHT, linesBetween, ROW_HEIGHT, thinKey, type Line } from './layout';
 import type { Store } from './store';
+import { TrackKind } from './track-kind';
 
 const BLOCK = 400;
 
@@ -32,10 +33,10 @@ function Group({ store, line }: { store: Store; line: Line }) {
 function TrackLabel({ store, line }: { store: Store; line: Line }) {
   const track = line.track!;
   const isPinned = store.pinned.value.includes(track.id);
-  const isThin = line.rowHeight < (track.kind === 1 ? COUNTER_HEIGHT / 2 : ROW_HEIGHT);
+  const isThin = line.rowHeight < (track.kind === TrackKind.Counter ? COUNTER_HEIGHT / 2 : ROW_HEIGHT);
   const tip =
     `${[...track.groups, track.name].join(' › ')}${track.note ? ` · ${track.note}` : ''}\n` +
-    `${formatCount(track.events)} ${track.kind === 1 ? 'values' : 'events'}` +
+    `${formatCount(track.events)} ${track.kind === TrackKind.Counter ? 'values' : 'events'}` +
     (track.rows > 1 ? `, ${track.rows} rows` : '');
   return (
     <div class={`tl-track tl-depth-${line.depth}`}>
@@ -43,7 +44,7 @@ function TrackLabel({ store, line }: { store: Store; line: Line }) {
         {line.title}
       </span>
       {track.note && <span class="tl-note">{track.note}</span>}
-      {(track.rows > 1 || track.kind === 1) && (
+      {(track.rows > 1 || track.kind === TrackKind.Counter) && (
         <button
           type="button"
           class="tl-icon"

@@ -2,10 +2,12 @@
 // rows, tracks pinned to the top, and the filter. Pure: (tracks, what the person chose) -> lines with their
 // places.
 
+import { TrackKind } from './track-kind';
+
 export interface Track {
   id: number;
   /** 0 spans, 1 counter */
-  kind: number;
+  kind: TrackKind;
   name: string;
   /** outermost first, e.g. ['Rank 0', 'python 4711'] */
   groups: string[];
@@ -74,12 +76,12 @@ export function groupKey(groups: readonly string[], depth: number): string {
 }
 
 function rowHeightOf(track: Track, isCompact: boolean): number {
-  if (track.kind === 1) return isCompact ? TRACK_LEAST - 2 * TRACK_PAD : COUNTER_HEIGHT - 2 * TRACK_PAD;
+  if (track.kind === TrackKind.Counter) return isCompact ? TRACK_LEAST - 2 * TRACK_PAD : COUNTER_HEIGHT - 2 * TRACK_PAD;
   return isCompact ? COMPACT_ROW : ROW_HEIGHT;
 }
 
 export function trackHeight(track: Track, isCompact: boolean): number {
-  const rows = track.kind === 1 ? 1 : Math.max(track.rows, 1);
+  const rows = track.kind === TrackKind.Counter ? 1 : Math.max(track.rows, 1);
   return Math.max(rows * rowHeightOf(track, isCompact) + 2 * TRACK_PAD, TRACK_LEAST);
 }
 
@@ -221,7 +223,7 @@ export function linesBetween(
 
 /** The row of a line at a height inside it, or -1 between rows. */
 export function rowAt(line: Line, y: number): number {
-  if (!line.track || line.track.kind === 1) return 0;
+  if (!line.track || line.track.kind === TrackKind.Counter) return 0;
   const row = Math.floor((y - TRACK_PAD) / line.rowHeight);
   return row >= 0 && row < Math.max(line.track.rows, 1) ? row : -1;
 }

@@ -4,6 +4,7 @@ import { objects, tableOf, type CellValue, type Result, type TraceInfo } from '.
 import { groupKey, type Track } from './layout';
 import { decodeTile } from './tile';
 import type { Range } from './view';
+import { TrackKind } from './track-kind';
 
 /** From its start to its end on the host. */
 export interface Step extends Range {
@@ -99,7 +100,7 @@ function trackOf(row: Row, isAlone: boolean, titles: Map<number, string>): Track
   const isSaid = tid === null || tid === undefined || name.includes(String(tid));
   return {
     id: numberOf(row.track) ?? 0,
-    kind: row.kind === 'counter' ? 1 : 0,
+    kind: row.kind === 'counter' ? TrackKind.Counter : TrackKind.Spans,
     name,
     groups: isAlone ? [group] : [titles.get(trace) ?? `Trace ${trace}`, group],
     trace,
@@ -175,7 +176,7 @@ function lostOf(row: Row, bounds: Range): Lost {
 function pickMapTracks(tracks: Track[]): number[] {
   const byTrace = new Map<number, Track[]>();
   for (const t of tracks) {
-    if (t.kind === 1) continue;
+    if (t.kind === TrackKind.Counter) continue;
     const list = byTrace.get(t.trace);
     if (list) list.push(t);
     else byTrace.set(t.trace, [t]);
@@ -192,7 +193,7 @@ function pickMapTracks(tracks: Track[]): number[] {
 }
 
 const isThin = (t: Track, first: Track): boolean =>
-  t.kind === 0 && t.rows > (t.trace === first.trace ? MANY_ROWS : MANY_ROWS_BESIDE);
+  t.kind === TrackKind.Spans && t.rows > (t.trace === first.trace ? MANY_ROWS : MANY_ROWS_BESIDE);
 
 /** `only`: the traces to show, as chosen at the left; null: all. */
 export function makeModel(
@@ -231,7 +232,7 @@ export function setCounterRanges(model: Model, buffer: ArrayBuffer): void {
   const tile = decodeTile(buffer);
   for (const [id, data] of tile.tracks) {
     const track = model.byId.get(id);
-    if (!track || data.kind !== 1) continue;
+    if (!track || data.kind !== TrackKind.Counter) continue;
     let low = Infinity;
     let high = -Infinity;
     for (let i = data.first; i < data.first + data.count; i++) {

@@ -6,6 +6,7 @@ import { linesBetween, type Line } from './layout';
 import { fetchTile, findNeighbour } from './requests';
 import { DRAW_OVERLAY, type Flow, type Store } from './store';
 import { spanOf } from './view';
+import { TrackKind } from './track-kind';
 
 export async function stepSlice(store: Store, direction: 1 | -1): Promise<void> {
   const selection = store.selection.value;
@@ -47,7 +48,7 @@ export function stepRow(store: Store, direction: 1 | -1): void {
   const selection = store.selection.value;
   if (selection.kind !== 'event') return;
   const { event } = selection;
-  const lines = store.layout.value.lines.filter((l) => l.track?.kind === 0);
+  const lines = store.layout.value.lines.filter((l) => l.track?.kind === TrackKind.Spans);
   let at = lines.findIndex((l) => l.track!.id === event.track);
   if (at < 0) return;
   const time = Math.min(Math.max(event.start + event.dur / 2, store.view.from), store.view.to);
@@ -72,7 +73,7 @@ export function selectMiddle(store: Store): void {
   const lines: Line[] = [...layout.pinned, ...layout.lines.slice(first, end)];
   const time = (store.view.from + store.view.to) / 2;
   for (const line of lines) {
-    if (line.track?.kind !== 0) continue;
+    if (line.track?.kind !== TrackKind.Spans) continue;
     const found = eventAt(store, line.track.id, 0, time, spanOf(store.view));
     if (found) return selectEvent(store, found);
   }

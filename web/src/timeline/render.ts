@@ -22,6 +22,7 @@ import { nameOf } from './tile';
 import type { Piece } from './tile-cache';
 import { levelOf, rulerStep, tilesOf } from './view';
 import { drawLabels, makeTextCache } from './text';
+import { TrackKind } from './track-kind';
 
 export interface Drawn {
   level: number;
@@ -128,7 +129,7 @@ export function createRenderer(canvas: HTMLCanvasElement) {
     const top = Math.round(y * f.ratio);
     const bottom = Math.round((y + line.height) * f.ratio);
     if (line.kind === 'group') drawGroup(f, line, top, bottom);
-    else if (line.track!.kind === 1) drawCounterLine(f, line, top, bottom);
+    else if (line.track!.kind === TrackKind.Counter) drawCounterLine(f, line, top, bottom);
     else drawTrack(f, line, y);
     const edge = Math.max(1, Math.round(f.ratio / 2));
     fillRows(f.s, Math.max(bottom - edge, f.clipTop), Math.max(bottom, f.clipTop), f.palette.border);
@@ -186,7 +187,7 @@ export function createRenderer(canvas: HTMLCanvasElement) {
   function drawCounterValues(store: Store, palette: Palette, ratio: number): void {
     context.fillStyle = palette.css.dim;
     eachLine(store, (line, y) => {
-      if (line.track?.kind !== 1 || !(line.track.high > 0) || line.height < COUNTER_HEIGHT) return;
+      if (line.track?.kind !== TrackKind.Counter || !(line.track.high > 0) || line.height < COUNTER_HEIGHT) return;
       if (!line.isPinned && y < store.layout.value.pinnedHeight) return;
       context.fillText(
         formatUnit(line.track.high, line.track.unit || undefined),
@@ -250,7 +251,7 @@ export function createRenderer(canvas: HTMLCanvasElement) {
 
 /** Without tracks of a few events, unless there are no others. */
 function worthShowing(members: readonly Track[]): Track[] {
-  const spans = members.filter((m) => m.kind === 0);
+  const spans = members.filter((m) => m.kind === TrackKind.Spans);
   const busy = spans.filter((m) => m.events > FEW_EVENTS);
   return busy.length > 0 ? busy : spans;
 }

@@ -8,6 +8,7 @@
 // picture goes blank while the right one is on its way.
 import { decodeTile, type Tile, type TileTrack } from './tile';
 import { tileSpan, tilesOf, TILE_PIXELS, HIGHEST_LEVEL, type Range } from './view';
+import { TrackKind } from './track-kind';
 
 export interface TileRequest {
   from: number;
@@ -172,7 +173,7 @@ export function createTileCache(options: TileCacheOptions) {
   function store(column: Column, tracks: number[], tile: Tile): void {
     error = null;
     for (const t of tracks) {
-      const none: TileTrack = { tile, track: t, kind: 0, first: 0, count: 0, rows: null };
+      const none: TileTrack = { tile, track: t, kind: TrackKind.Spans, first: 0, count: 0, rows: null };
       column.tracks.set(t, tile.tracks.get(t) ?? none);
     }
     answers.set(tile, { tile, column, tracks, used: tick });

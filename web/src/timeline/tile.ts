@@ -1,6 +1,8 @@
 // Reads a tile (docs/formats/tile.md) as typed arrays that look into the answer's own bytes: nothing is
 // copied, and the renderer walks plain arrays without making an object per slice.
 
+import { TrackKind } from './track-kind';
+
 const TILE_MAGIC = 0x314c544b;
 const TILE_VERSION = 1;
 export const FLAG_UNFINISHED = 1;
@@ -42,8 +44,7 @@ export interface Points {
 export interface TileTrack {
   tile: Tile;
   track: number;
-  /** 0 spans, 1 counter */
-  kind: number;
+  kind: TrackKind;
   first: number;
   count: number;
   /** rows[r] .. rows[r + 1]: the slices of row r; made when first asked for */
@@ -207,10 +208,10 @@ function readNames(buffer: ArrayBuffer, place: number, count: number, byteCount:
 
 function readTracks(tile: Tile, words: Uint32Array): void {
   for (let i = 0; i < words.length; i += 4) {
-    const kind = words[i + 1]!;
+    const kind: TrackKind = words[i + 1]!;
     const first = words[i + 2]!;
     const count = words[i + 3]!;
-    if (first + count > (kind === 1 ? tile.points.count : tile.slices.count)) {
+    if (first + count > (kind === TrackKind.Counter ? tile.points.count : tile.slices.count)) {
       throw new Error('a track of the tile is damaged');
     }
     tile.tracks.set(words[i]!, { tile, track: words[i]!, kind, first, count, rows: null });

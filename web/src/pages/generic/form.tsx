@@ -42,6 +42,7 @@ function Field({ of }: { of: ParamInfo }) {
     return (
       <Checkbox
         label={label}
+        option={of.name}
         title={of.help}
         checked={on}
         onChange={(next) => (value.value = next === isYes(of.default) ? '' : next ? 'yes' : 'no')}
@@ -53,6 +54,7 @@ function Field({ of }: { of: ParamInfo }) {
     return (
       <Select
         label={label}
+        option={of.name}
         title={of.help}
         value={value.value || (of.default ?? '')}
         onChange={set}
@@ -63,6 +65,7 @@ function Field({ of }: { of: ParamInfo }) {
   return (
     <TextBox
       label={label}
+      option={of.name}
       title={of.help}
       value={value.value || (of.default ?? '')}
       placeholder={of.default ?? ''}
