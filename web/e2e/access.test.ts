@@ -8,18 +8,33 @@ import { pages } from '../src/pages';
 import { goTo, open, settled } from './support';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-const sizes = [[1280, 720], [2560, 1440]] as const;
-interface Violation { id: string; impact: string; help: string; nodes: { target: string[]; failureSummary: string }[] }
+const sizes = [
+  [1280, 720],
+  [2560, 1440],
+] as const;
+interface Violation {
+  id: string;
+  impact: string;
+  help: string;
+  nodes: { target: string[]; failureSummary: string }[];
+}
 
 /** In the second colour only the colours are new. */
 async function obstacles(page: Page, only?: string): Promise<string[]> {
   const violations = await page.evaluate(async (rule) => {
-    const run = (window as unknown as { axe: { run: (o: object) => Promise<{ violations: Violation[] }> } }).axe.run;
+    const run = (window as unknown as { axe: { run: (o: object) => Promise<{ violations: Violation[] }> } })
+      .axe.run;
     return (await run({ resultTypes: ['violations'], ...(rule ? { runOnly: [rule] } : {}) })).violations;
   }, only);
   return violations
     .filter((v) => v.impact === 'serious' || v.impact === 'critical')
-    .map((v) => `${v.id} (${v.help}): ${v.nodes.slice(0, 3).map((n) => n.target.join(' ')).join('; ')}`);
+    .map(
+      (v) =>
+        `${v.id} (${v.help}): ${v.nodes
+          .slice(0, 3)
+          .map((n) => n.target.join(' '))
+          .join('; ')}`,
+    );
 }
 
 const isTooWide = () => {
@@ -35,7 +50,9 @@ const all = [...pages.map((p) => p.id), 'analyses/kernel-breakdown'];
 const half = Math.ceil(all.length / 2);
 
 for (const [part, ids] of [all.slice(0, half), all.slice(half)].entries())
-  it.concurrent(`no obstacle on pages, in no width, light and dark (${part + 1} of 2)`, { timeout: 300_000 }, async () => {
+  it.concurrent(`no obstacle on pages, in no width, light and dark (${part + 1} of 2)`, {
+    timeout: 300_000,
+  }, async () => {
     const opened = await open(ids[0]!);
     const { page } = opened;
     await page.evaluate(axe); // by the debugger, which no policy of the page stops

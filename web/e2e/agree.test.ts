@@ -4,8 +4,32 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Page } from 'playwright-core';
 import { formatDuration, formatPercent } from '../src/format';
-import { ask, columnOf, goTo, open, plantedFolder, plantedUrl, query, savedRows, tableOf, type Opened } from './support';
-import { bars, cells, devices, figures, findings, listenToCanvas, notes, panels, parts, table, written, type Texts } from './sayings';
+import {
+  ask,
+  columnOf,
+  goTo,
+  open,
+  plantedFolder,
+  plantedUrl,
+  query,
+  savedRows,
+  tableOf,
+  type Opened,
+} from './support';
+import {
+  bars,
+  cells,
+  devices,
+  figures,
+  findings,
+  listenToCanvas,
+  notes,
+  panels,
+  parts,
+  table,
+  written,
+  type Texts,
+} from './sayings';
 import type { CellValue, Result } from '../src/api';
 
 interface Bar {
@@ -14,7 +38,14 @@ interface Bar {
   parts: { name: string; time: number; percent: number }[];
 }
 interface Report {
-  report: { facts: Texts; summary: { text: string }[]; step: Bar; step_note: string; ranks: Bar[]; steps: Bar[] };
+  report: {
+    facts: Texts;
+    summary: { text: string }[];
+    step: Bar;
+    step_note: string;
+    ranks: Bar[];
+    steps: Bar[];
+  };
   results: Result[];
 }
 interface Truth {
@@ -39,7 +70,8 @@ const report = (run: string) => ask<Report>('report', traces(run));
 const truthOf = (run: string) => JSON.parse(readFileSync(`${traces(run)}.truth`, 'utf8')) as Truth;
 const show = (run: string, hash: string) => goTo(page, `${hash}${hash.includes('?') ? '&' : '?'}run=${run}`);
 const partOf = (bar: Bar, name: string) => bar.parts.find((p) => p.name === name)?.time ?? 0;
-const sum = (rows: Record<string, unknown>[], name: string) => rows.reduce((all, row) => all + Number(row[name] ?? 0), 0);
+const sum = (rows: Record<string, unknown>[], name: string) =>
+  rows.reduce((all, row) => all + Number(row[name] ?? 0), 0);
 const near = (got: number, want: number, what: string, most = ROUNDING) =>
   expect(Math.abs(got - want), `${what}: ${got} and ${want}`).toBeLessThanOrEqual(most);
 /** The parts of the report add up to the ns, so that one may be a ns off its mean. */
@@ -48,7 +80,9 @@ const aboutDuration = (ns: number) => [-1, 0, 1].map((off) => formatDuration(ns 
 /** Rows of a table of the report as objects. */
 function rowsOf(answer: Report, analysis: string, name: string): Record<string, CellValue>[] {
   const found = tableOf(answer.results.find((r) => r.analysis === analysis)!, name);
-  return found.rows.map((row) => Object.fromEntries(found.columns.map((c) => [c.name, row[columnOf(found, c.name)] ?? null])));
+  return found.rows.map((row) =>
+    Object.fromEntries(found.columns.map((c) => [c.name, row[columnOf(found, c.name)] ?? null])),
+  );
 }
 
 for (const run of RUNS)
@@ -68,20 +102,39 @@ for (const run of RUNS)
         }
       // the headline: its time, and each of its shares is that of a part
       expect(summary[0]!.text).toContain(`A step takes ${tiles['Average step']}`);
-      for (const share of summary[0]!.text.match(/[\d.]+ %/g)!) expect(Object.values(shown).map((row) => row[1])).toContain(share);
-      const [mean, count, of] = (await query('SELECT avg(total), count(*), count(DISTINCT rank) FROM overview_step_breakdown', traces(run)))[0]!;
+      for (const share of summary[0]!.text.match(/[\d.]+ %/g)!)
+        expect(Object.values(shown).map((row) => row[1])).toContain(share);
+      const [mean, count, of] = (
+        await query(
+          'SELECT avg(total), count(*), count(DISTINCT rank) FROM overview_step_breakdown',
+          traces(run),
+        )
+      )[0]!;
       expect(formatDuration(Number(mean))).toBe(tiles['Average step']);
-      expect(step_note).toMatch(new RegExp(`^mean of ${count} steps${Number(of) > 1 ? ` on ${of} ranks` : ''},`));
+      expect(step_note).toMatch(
+        new RegExp(`^mean of ${count} steps${Number(of) > 1 ? ` on ${of} ranks` : ''},`),
+      );
       expect(await page.locator('main').innerText()).toContain(step_note.split(',')[0]);
       expect(facts.steps!.split(/[,(]/)[0]!.trim()).toBe(tiles.Steps);
       expect(facts.recorded).toContain(`${tiles.Events} events`);
       expect(tiles.Workers).toBe(of);
-      const [byStep, byRank] = [await bars(page, 'Step time breakdown'), ranks.length > 1 ? await bars(page, 'Average step by rank') : {}];
-      expect(Object.fromEntries(Object.entries(byStep).map(([name, p]) => [name.replace('step ', ''), p.total])))
-        .toEqual(Object.fromEntries(steps.map((s) => [s.name, formatDuration(s.time)])));
-      expect(Object.fromEntries(Object.entries(byRank).map(([name, p]) => [name, [p.total, p.Communication]])))
-        .toEqual(Object.fromEntries(ranks.map((r) => [r.name, [formatDuration(r.time), formatDuration(partOf(r, 'Communication'))]])));
-      const busy = rowsOf(answer, 'overview', 'gpu_summary').map((row) => formatPercent(Number(row.gpu_utilization)));
+      const [byStep, byRank] = [
+        await bars(page, 'Step time breakdown'),
+        ranks.length > 1 ? await bars(page, 'Average step by rank') : {},
+      ];
+      expect(
+        Object.fromEntries(Object.entries(byStep).map(([name, p]) => [name.replace('step ', ''), p.total])),
+      ).toEqual(Object.fromEntries(steps.map((s) => [s.name, formatDuration(s.time)])));
+      expect(
+        Object.fromEntries(Object.entries(byRank).map(([name, p]) => [name, [p.total, p.Communication]])),
+      ).toEqual(
+        Object.fromEntries(
+          ranks.map((r) => [r.name, [formatDuration(r.time), formatDuration(partOf(r, 'Communication'))]]),
+        ),
+      );
+      const busy = rowsOf(answer, 'overview', 'gpu_summary').map((row) =>
+        formatPercent(Number(row.gpu_utilization)),
+      );
       expect((await devices(page)).map((d) => d[1])).toEqual(busy);
     });
 
@@ -90,9 +143,12 @@ for (const run of RUNS)
       const rows = rowsOf(answer, 'recommendations', 'recommendations');
       const several = answer.report.ranks.length > 1;
       const gain = (row: Record<string, CellValue>) =>
-        row.gain_percent === null ? 'gain unknown'
+        row.gain_percent === null
+          ? 'gain unknown'
           : `up to ${formatPercent(Number(row.gain_percent))}${several && row.rank !== null ? ` of rank ${row.rank}'s step` : ''}`;
-      expect(await findings(page)).toEqual(rows.map((row) => ({ title: row.title, gain: gain(row), seen: row.seen })));
+      expect(await findings(page)).toEqual(
+        rows.map((row) => ({ title: row.title, gain: gain(row), seen: row.seen })),
+      );
       const said = await query('SELECT title, seen FROM recommendations', traces(run));
       expect(said).toEqual(rows.map((row) => [row.title, row.seen]));
       // the headline's first advice is the first finding
@@ -106,51 +162,85 @@ for (const run of RUNS)
       const said = answer.report.summary.map((s) => s.text).filter((text) => /slowest:/.test(text));
       expect(said.length).toBe(truth.straggler === null ? 0 : 1);
       const isAlone = answer.report.ranks.length < 2;
-      for (const name of isAlone ? ['overview'] : ['overview', 'distributed', 'deep/collectives', 'deep/stragglers']) {
+      for (const name of isAlone
+        ? ['overview']
+        : ['overview', 'distributed', 'deep/collectives', 'deep/stragglers']) {
         await show(run, name);
         const blaming = (await notes(page)).filter((note) => note.includes('slowest'));
-        expect(blaming.map((note) => note.replace(/ \(in \d+ of \d+ steps\)$/, '.')), name).toEqual(said);
+        expect(
+          blaming.map((note) => note.replace(/ \(in \d+ of \d+ steps\)$/, '.')),
+          name,
+        ).toEqual(said);
         if (name === 'deep/stragglers') {
           const rows = await table(page, 'Stragglers');
-          expect(rows.map((row) => row.Rank)).toEqual(truth.straggler === null ? [] : [String(truth.straggler)]);
+          expect(rows.map((row) => row.Rank)).toEqual(
+            truth.straggler === null ? [] : [String(truth.straggler)],
+          );
           for (const row of rows) expect(said[0]).toContain(`its ${row.Cause} take`);
-          if (rows.length === 0) expect(await page.locator('main').innerText()).toContain('No rank delays the others');
+          if (rows.length === 0)
+            expect(await page.locator('main').innerText()).toContain('No rank delays the others');
         }
       }
-      if (truth.straggler !== null) expect(said[0]).toMatch(new RegExp(`^Rank ${truth.straggler} is the slowest: `));
+      if (truth.straggler !== null)
+        expect(said[0]).toMatch(new RegExp(`^Rank ${truth.straggler} is the slowest: `));
     });
 
     it('distributed: the times of the overview', async () => {
-      const [answer] = await Promise.all([report(run), show(run, 'distributed?computation=table&transfer=table')]);
+      const [answer] = await Promise.all([
+        report(run),
+        show(run, 'distributed?computation=table&transfer=table'),
+      ]);
       const { ranks } = answer.report;
       if (ranks.length < 2) return expect(await page.locator('main').innerText()).toMatch(/not available/);
       const all = await savedRows(page, 'Computation overview');
       const waits = await savedRows(page, 'Communication overview');
       for (const bar of ranks) {
-        const of = (rows: Record<string, unknown>[]) => rows.find((row) => `rank ${row.rank}` === bar.name && row.step === 'all')!;
+        const of = (rows: Record<string, unknown>[]) =>
+          rows.find((row) => `rank ${row.rank}` === bar.name && row.step === 'all')!;
         const [row, wait] = [of(all), of(waits)] as Record<string, number>[];
         const computation = row!.computation! + row!.overlapping!;
         near(computation + row!.communication! + row!.other!, bar.time, `${bar.name}: step`, 4);
         near(computation, partOf(bar, truth.is_cpu ? 'CPU Exec' : 'Kernel'), `${bar.name}: computation`);
         near(row!.communication!, partOf(bar, 'Communication'), `${bar.name}: exposed communication`);
-        near(wait!.data_transfer_time! + wait!.synchronizing_time!, row!.communication! + row!.overlapping!, `${bar.name}: communication`, 4);
+        near(
+          wait!.data_transfer_time! + wait!.synchronizing_time!,
+          row!.communication! + row!.overlapping!,
+          `${bar.name}: communication`,
+          4,
+        );
       }
       await show(run, 'distributed?map=step');
       const drawn = await bars(page, 'Computation and communication');
-      expect(Object.entries(drawn).map(([name, p]) => [name, p.total])).toEqual(ranks.map((r) => [r.name, formatDuration(r.time)]));
-      const wanted = await query("SELECT 'rank ' || rank || ' · step ' || step, total FROM overview_step_breakdown ORDER BY 1", traces(run));
-      expect(Object.entries(await cells(page, 'Ranks and steps')).filter(([, text]) => text !== 'not available').sort(([a], [b]) => (a < b ? -1 : 1)))
-        .toEqual(wanted.map(([name, time]) => [name, formatDuration(Number(time))]));
+      expect(Object.entries(drawn).map(([name, p]) => [name, p.total])).toEqual(
+        ranks.map((r) => [r.name, formatDuration(r.time)]),
+      );
+      const wanted = await query(
+        "SELECT 'rank ' || rank || ' · step ' || step, total FROM overview_step_breakdown ORDER BY 1",
+        traces(run),
+      );
+      expect(
+        Object.entries(await cells(page, 'Ranks and steps'))
+          .filter(([, text]) => text !== 'not available')
+          .sort(([a], [b]) => (a < b ? -1 : 1)),
+      ).toEqual(wanted.map(([name, time]) => [name, formatDuration(Number(time))]));
     });
 
     it('communication: overlap, collectives, and the same calls by worker', async () => {
       await show(run, 'deep/comm-overlap');
-      const [answer, overlap, tiles] = [await report(run), await table(page, 'Comm comp overlap'), await figures(page)];
-      if (answer.report.ranks.length < 2) return expect(await page.locator('main').innerText()).toMatch(/not available: no communication/i);
+      const [answer, overlap, tiles] = [
+        await report(run),
+        await table(page, 'Comm comp overlap'),
+        await figures(page),
+      ];
+      if (answer.report.ranks.length < 2)
+        return expect(await page.locator('main').innerText()).toMatch(/not available: no communication/i);
       await show(run, 'deep/collectives');
       const byRank = await savedRows(page, 'Ranks');
       await show(run, 'distributed');
-      const [groups, calls] = [await savedRows(page, 'Collectives'), await savedRows(page, 'Communication ops')];
+      const [groups, calls] = [
+        await savedRows(page, 'Collectives'),
+        await savedRows(page, 'Communication ops'),
+      ];
       for (const row of overlap) {
         const of = (rows: Record<string, unknown>[]) => rows.filter((r) => String(r.rank) === row.Rank);
         expect(formatDuration(sum(of(byRank), 'duration')), `rank ${row.Rank}`).toBe(row.Communication);
@@ -167,15 +257,20 @@ for (const run of RUNS)
       if (truth.is_cpu) return hostOnly();
       const [rows, tiles] = [await savedRows(page, 'Temporal breakdown'), await figures(page)];
       const mean = (name: string) => formatPercent(sum(rows, name) / rows.length);
-      expect([tiles.Computing, tiles['Not computing'], tiles.Idle])
-        .toEqual(['compute_time_pctg', 'non_compute_time_pctg', 'idle_time_pctg'].map(mean));
+      expect([tiles.Computing, tiles['Not computing'], tiles.Idle]).toEqual(
+        ['compute_time_pctg', 'non_compute_time_pctg', 'idle_time_pctg'].map(mean),
+      );
       await show(run, 'deep/gaps');
       const blame = await bars(page, 'Causes');
-      const gaps = async (least: string) => tableOf(await ask('analyze', 'gaps', traces(run), '--min-gap', least), 'blame');
+      const gaps = async (least: string) =>
+        tableOf(await ask('analyze', 'gaps', traces(run), '--min-gap', least), 'blame');
       const [long, every] = [await gaps('10us'), await gaps('0')];
       const timeOf = (of: typeof long, rank: unknown) =>
-        of.rows.filter((r) => r[columnOf(of, 'rank')] === rank).reduce((all, r) => all + Number(r[columnOf(of, 'time')]), 0);
-      const computing = "SELECT rank, sum(dur) FROM event WHERE cat = 'kernel' AND name NOT LIKE '%nccl%' GROUP BY rank ORDER BY rank";
+        of.rows
+          .filter((r) => r[columnOf(of, 'rank')] === rank)
+          .reduce((all, r) => all + Number(r[columnOf(of, 'time')]), 0);
+      const computing =
+        "SELECT rank, sum(dur) FROM event WHERE cat = 'kernel' AND name NOT LIKE '%nccl%' GROUP BY rank ORDER BY rank";
       const kernels = await query(computing, traces(run));
       rows.forEach((row, i) => {
         const total = Object.entries(blame).find(([name]) => name.startsWith(`rank ${row.rank} `))?.[1].total;
@@ -189,7 +284,9 @@ for (const run of RUNS)
     async function hostOnly(): Promise<void> {
       for (const name of ['temporal-breakdown', 'idle-time', 'gaps', 'queue-length', 'launch-stats']) {
         await show(run, `deep/${name}`);
-        expect(await page.locator('main .empty').innerText()).toMatch(/not available: no (device work|launch)/);
+        expect(await page.locator('main .empty').innerText()).toMatch(
+          /not available: no (device work|launch)/,
+        );
       }
       await show(run, 'overview');
       expect(await panels(page)).not.toEqual(expect.arrayContaining([expect.stringMatching(/GPU|Utili/)]));
@@ -201,18 +298,27 @@ for (const run of RUNS)
       await show(run, truth.is_cpu ? 'operators?rank=all' : 'kernels?rank=all');
       const rows = await savedRows(page, truth.is_cpu ? 'Operators' : 'Kernels');
       const column = truth.is_cpu ? 'host_self_duration' : 'total_duration';
-      const times = [...new Set(rows.map((row) => row.name))].map((name) => sum(rows.filter((row) => row.name === name), column));
+      const times = [...new Set(rows.map((row) => row.name))].map((name) =>
+        sum(
+          rows.filter((row) => row.name === name),
+          column,
+        ),
+      );
       expect(said).toContain(`takes ${formatPercent((100 * Math.max(...times)) / sum(rows, column))} of the`);
     });
 
     it('timeline: a step has the extents of the overview', async () => {
       await show(run, 'overview?steps=table');
-      const rows = (await table(page, 'Step breakdown')).filter((row) => row.Rank === undefined || row.Rank === '0');
+      const rows = (await table(page, 'Step breakdown')).filter(
+        (row) => row.Rank === undefined || row.Rank === '0',
+      );
       const last = rows.at(-1)!;
       const link = page.locator('main a[data-tip="Show it in the timeline"]').nth(rows.length - 1);
       await link.click();
       const device = last['Device Duration'] === undefined ? '' : `, device ${last['Device Duration']}`;
-      await expect.poll(() => written(page)).toContain(`ProfilerStep#${last.Step}  host ${last['Host Duration']}${device}`);
+      await expect
+        .poll(() => written(page))
+        .toContain(`ProfilerStep#${last.Step}  host ${last['Host Duration']}${device}`);
     });
   });
 

@@ -8,11 +8,21 @@ declare module 'vitest' {
   }
 }
 
-const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-  '--disable-component-update', '--disable-sync'];
+const flags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
 
 export default async function start(project: TestProject): Promise<() => Promise<void>> {
-  const server = await chromium.launchServer({ executablePath: process.env.KINO_CHROMIUM ?? '/usr/bin/chromium', args: flags });
+  const server = await chromium.launchServer({
+    executablePath: process.env.KINO_CHROMIUM ?? '/usr/bin/chromium',
+    args: flags,
+  });
   project.provide('browser', server.wsEndpoint());
   return () => server.close();
 }

@@ -4,12 +4,28 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatDuration, formatPercent, formatRows } from '../src/format';
 import type { Result } from '../src/api';
 import {
-  address, analyze, cellText, columnOf, expectRows, frameOf, goTo, open, saved, savedFrom, savedRows, settled, tableOf, url, visibleRows,
+  address,
+  analyze,
+  cellText,
+  columnOf,
+  expectRows,
+  frameOf,
+  goTo,
+  open,
+  saved,
+  savedFrom,
+  savedRows,
+  settled,
+  tableOf,
+  url,
+  visibleRows,
   type Opened,
 } from './support';
 
 let opened: Opened;
-beforeAll(async () => { opened = await open('overview'); });
+beforeAll(async () => {
+  opened = await open('overview');
+});
 afterAll(() => opened.close());
 
 /** [page, label of a table on it, analysis, table, parameters]; the page may show a part of the rows. */
@@ -41,18 +57,26 @@ describe('numbers', () => {
 
   it('overview: the average step, the steps, the findings and their gain', async () => {
     const { page } = opened;
-    const [answer, rules] = await Promise.all([analyze('overview'), analyze('recommendations'), goTo(page, 'overview')]);
+    const [answer, rules] = await Promise.all([
+      analyze('overview'),
+      analyze('recommendations'),
+      goTo(page, 'overview'),
+    ]);
     const text = await page.locator('main').innerText();
     const steps = tableOf(answer, 'step_breakdown');
     const total = columnOf(steps, 'total');
     const mean = steps.rows.reduce((sum, row) => sum + Number(row[total]), 0) / steps.rows.length;
     expect(text).toContain(formatDuration(mean));
-    for (const number of new Set(steps.rows.map((row) => String(row[columnOf(steps, 'step')])))) expect(text).toContain(`step ${number}`);
+    for (const number of new Set(steps.rows.map((row) => String(row[columnOf(steps, 'step')]))))
+      expect(text).toContain(`step ${number}`);
     const devices = tableOf(answer, 'gpu_summary');
-    for (const row of devices.rows) expect(text).toContain(formatPercent(Number(row[columnOf(devices, 'gpu_utilization')])));
+    for (const row of devices.rows)
+      expect(text).toContain(formatPercent(Number(row[columnOf(devices, 'gpu_utilization')])));
     const advice = tableOf(rules, 'recommendations');
     // what is hidden in the demo
-    expect(advice.rows.map((row) => row[columnOf(advice, 'rule')])).toEqual(expect.arrayContaining(['data-loading', 'straggler']));
+    expect(advice.rows.map((row) => row[columnOf(advice, 'rule')])).toEqual(
+      expect.arrayContaining(['data-loading', 'straggler']),
+    );
     for (const row of advice.rows) {
       expect(text.toLowerCase()).toContain(String(row[columnOf(advice, 'title')]).toLowerCase());
       const gain = row[columnOf(advice, 'gain_percent')];
@@ -62,13 +86,19 @@ describe('numbers', () => {
 
   it('overview: a step leads to itself in the timeline, with its extents on host and device', async () => {
     const { page } = opened;
-    const [answer, times] = await Promise.all([analyze('overview'), analyze('steps'), goTo(page, 'overview?steps=table')]);
+    const [answer, times] = await Promise.all([
+      analyze('overview'),
+      analyze('steps'),
+      goTo(page, 'overview?steps=table'),
+    ]);
     const steps = tableOf(answer, 'step_breakdown');
     const of = tableOf(times, 'steps');
-    const windows = new Set(of.rows.map((row) => {
-      const at = (name: string) => Number(row[columnOf(of, name)]);
-      return `${at('step')}: ${at('start')} ${Math.max(at('start') + at('dur'), at('device_end'))}`;
-    }));
+    const windows = new Set(
+      of.rows.map((row) => {
+        const at = (name: string) => Number(row[columnOf(of, name)]);
+        return `${at('step')}: ${at('start')} ${Math.max(at('start') + at('dur'), at('device_end'))}`;
+      }),
+    );
     expect(of.rows.length).toBe(steps.rows.length);
     const links = page.locator('main a[data-tip="Show it in the timeline"]');
     await expect.poll(() => links.count()).toBeGreaterThan(3);
@@ -108,7 +138,8 @@ describe('numbers', () => {
     const rows = await visibleRows(opened.page, 'Modules');
     expect(rows.length).toBeGreaterThan(3);
     const rankAt = columnOf(modules, 'rank');
-    const texts = (name: string) => new Set(modules.rows.flatMap((row, i) => (row[rankAt] === 0 ? [cellText(modules, i, name)] : [])));
+    const texts = (name: string) =>
+      new Set(modules.rows.flatMap((row, i) => (row[rankAt] === 0 ? [cellText(modules, i, name)] : [])));
     const [names, devices, hosts] = [texts('name'), texts('device_duration'), texts('host_duration')];
     for (const row of rows) {
       expect(names).toContain(row.Module!.replace(/^[▸▾]\s*/, ''));
@@ -120,7 +151,9 @@ describe('numbers', () => {
   it('flame graph: the longest stack is the longest of python-stacks', async () => {
     const [answer] = await Promise.all([analyze('python-stacks'), goTo(opened.page, 'flame?show=tree')]);
     const flame = tableOf(answer, 'flame');
-    expect(await opened.page.locator('main').innerText()).toContain(String(flame.rows[0]![columnOf(flame, 'name')]));
+    expect(await opened.page.locator('main').innerText()).toContain(
+      String(flame.rows[0]![columnOf(flame, 'name')]),
+    );
   });
 });
 
@@ -130,8 +163,12 @@ it('every analysis has a page with its rows', { timeout: 300_000 }, async () => 
   const { page } = opened;
   const faults = opened.complaints.length;
   for (const { name } of list.analyses) {
-    const asked: Promise<Result | null> = fetch(`${url}/api/v1/analyses/${name}?wait=60`).then((r) => (r.ok ? r.json() : null));
-    await page.evaluate((hash) => { location.hash = hash; }, `#/analyses/${name}`);
+    const asked: Promise<Result | null> = fetch(`${url}/api/v1/analyses/${name}?wait=60`).then((r) =>
+      r.ok ? r.json() : null,
+    );
+    await page.evaluate((hash) => {
+      location.hash = hash;
+    }, `#/analyses/${name}`);
     const answer = await asked;
     await settled(page);
     if (answer === null) {
@@ -158,8 +195,13 @@ describe('tables', () => {
     await page.getByRole('columnheader', { name: 'Calls' }).getByRole('button').click();
     const calls = (await visibleRows(page, 'Kernels')).map((row) => Number(row.Calls!.replaceAll(',', '')));
     expect(calls).toEqual([...calls].sort((a, b) => b - a));
-    await page.getByRole('searchbox', { name: /filter kernels/i }).first().fill('void');
-    await expect.poll(async () => (await visibleRows(page, 'Kernels')).every((row) => row.Kernel!.includes('void'))).toBe(true);
+    await page
+      .getByRole('searchbox', { name: /filter kernels/i })
+      .first()
+      .fill('void');
+    await expect
+      .poll(async () => (await visibleRows(page, 'Kernels')).every((row) => row.Kernel!.includes('void')))
+      .toBe(true);
     await frameOf(page, 'Kernels').getByRole('combobox', { name: 'Group by' }).selectOption({ index: 1 });
     await expect.poll(() => frameOf(page, 'Kernels').locator('.table-row.group').count()).toBeGreaterThan(0);
     await expect.poll(() => [...address(page).keys()].filter((k) => k !== 'run').length).toBe(3);
@@ -184,23 +226,30 @@ describe('tables', () => {
 
   it('every head has its definition', async () => {
     await goTo(opened.page, 'kernels');
-    const tips = await opened.page.locator('[role=columnheader] button').evaluateAll((all) => all.map((b) => b.getAttribute('data-tip')));
+    const tips = await opened.page
+      .locator('[role=columnheader] button')
+      .evaluateAll((all) => all.map((b) => b.getAttribute('data-tip')));
     expect(tips.length).toBeGreaterThan(5);
     for (const tip of tips) expect(tip).toMatch(/: ./);
   });
 
   it('100,000 rows scroll', async () => {
     const { page } = opened;
-    const sql = 'SELECT a.id, a.name, a.ts FROM event a, (SELECT 1 UNION SELECT 2) b ORDER BY a.ts LIMIT 100000';
+    const sql =
+      'SELECT a.id, a.name, a.ts FROM event a, (SELECT 1 UNION SELECT 2) b ORDER BY a.ts LIMIT 100000';
     await goTo(page, `sql?sql=${encodeURIComponent(sql)}&limit=100000`);
     await page.getByRole('button', { name: /^run/i }).first().click();
     await settled(page);
     const grid = page.locator('.table').first();
     const before = Date.now();
-    await grid.evaluate((g) => { g.scrollTop = g.scrollHeight; });
+    await grid.evaluate((g) => {
+      g.scrollTop = g.scrollHeight;
+    });
     const rows = await grid.getAttribute('aria-rowcount').then(Number);
     expect(rows).toBeGreaterThan(9_000);
-    await expect.poll(() => grid.locator('[role=row]').last().getAttribute('aria-rowindex').then(Number)).toBe(rows);
+    await expect
+      .poll(() => grid.locator('[role=row]').last().getAttribute('aria-rowindex').then(Number))
+      .toBe(rows);
     console.log(`scrolled to the end of ${rows - 1} rows in ${Date.now() - before} ms`);
     expect(await grid.locator('[role=row]').count()).toBeLessThan(200);
   });
@@ -220,7 +269,10 @@ describe('memory', () => {
     await settled(page);
     const [from, to] = [address(page).get('from')!, address(page).get('to')!];
     expect(Number(to)).toBeGreaterThan(Number(from));
-    const part = tableOf(await analyze('memory', '--from', `${from}ns`, '--to', `${to}ns`), 'memory_statistics');
+    const part = tableOf(
+      await analyze('memory', '--from', `${from}ns`, '--to', `${to}ns`),
+      'memory_statistics',
+    );
     expect(part.rows).not.toEqual(tableOf(await analyze('memory'), 'memory_statistics').rows);
     expectRows(await savedRows(page, 'Memory statistics'), part);
     // the stretch is marked, also when the page is opened with it
@@ -240,6 +292,8 @@ describe('distributed', () => {
     await page.keyboard.press('ArrowRight');
     await page.keyboard.press('ArrowDown');
     expect(await page.evaluate(() => document.activeElement?.getAttribute('data-cell'))).toBe('1 1');
-    expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toMatch(/rank 1.*\d/);
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toMatch(
+      /rank 1.*\d/,
+    );
   });
 });

@@ -8,18 +8,27 @@ export type Texts = Record<string, string>;
 /** The tiles at the top, by name. */
 export const figures = async (page: Page): Promise<Texts> =>
   Object.fromEntries(
-    await page.locator('.figure').evaluateAll((all) =>
-      all.map((f) => [f.querySelector('.figure-name')!.textContent!, f.querySelector('.figure-value')!.textContent!])),
+    await page
+      .locator('.figure')
+      .evaluateAll((all) =>
+        all.map((f) => [
+          f.querySelector('.figure-name')!.textContent!,
+          f.querySelector('.figure-value')!.textContent!,
+        ]),
+      ),
   ) as Texts;
 
-export const panel = (page: Page, title: string): Locator => page.locator(`section.panel[aria-label="${title}"]`);
+export const panel = (page: Page, title: string): Locator =>
+  page.locator(`section.panel[aria-label="${title}"]`);
 
-export const panels = (page: Page): Promise<string[]> =>
-  page.locator('section.panel h2').allInnerTexts();
+export const panels = (page: Page): Promise<string[]> => page.locator('section.panel h2').allInnerTexts();
 
 /** Bars of a panel: of each category its parts, and `total`. */
 export async function bars(page: Page, title: string, chart = 0): Promise<Record<string, Texts>> {
-  const tips = await panel(page, title).locator('figure.chart').nth(chart).locator('rect[data-tip]')
+  const tips = await panel(page, title)
+    .locator('figure.chart')
+    .nth(chart)
+    .locator('rect[data-tip]')
     .evaluateAll((all) => all.map((r) => r.getAttribute('data-tip')!));
   const found: Record<string, Texts> = {};
   for (const tip of tips) {
@@ -39,8 +48,17 @@ export async function bars(page: Page, title: string, chart = 0): Promise<Record
 /** Cells of a map of ranks and steps: "rank 0 · step 7" -> "12 ms". */
 export const cells = async (page: Page, title: string): Promise<Texts> =>
   Object.fromEntries(
-    await panel(page, title).locator('rect[data-cell]').evaluateAll((all) =>
-      all.map((r) => r.getAttribute('data-tip')!.replace(/^rank (?=rank|no rank)/, '').trim().split('\n'))),
+    await panel(page, title)
+      .locator('rect[data-cell]')
+      .evaluateAll((all) =>
+        all.map((r) =>
+          r
+            .getAttribute('data-tip')!
+            .replace(/^rank (?=rank|no rank)/, '')
+            .trim()
+            .split('\n'),
+        ),
+      ),
   ) as Texts;
 
 /** Rows of a small table by their first cells. */
@@ -50,7 +68,8 @@ export const parts = async (page: Page): Promise<Record<string, string[]>> =>
       all.map((row) => {
         const [name, ...rest] = [...row.children].map((c) => c.textContent!.trim());
         return [name!, rest];
-      })),
+      }),
+    ),
   ) as Record<string, string[]>;
 
 export const notes = (page: Page): Promise<string[]> => page.locator('main ul.notes li').allInnerTexts();
@@ -67,12 +86,19 @@ export const findings = (page: Page): Promise<FindingText[]> =>
       title: f.querySelector('h3')!.textContent!,
       gain: f.querySelector('.finding-gain')!.textContent!,
       seen: f.querySelector('p')!.textContent!,
-    })));
+    })),
+  );
 
 /** The cards of the devices: [device, utilisation]. */
 export const devices = (page: Page): Promise<string[][]> =>
-  page.locator('.gpu').evaluateAll((all) =>
-    all.map((g) => [g.querySelector('h3')!.textContent!.trim(), g.querySelector('.meter-value')?.textContent ?? 'not available']));
+  page
+    .locator('.gpu')
+    .evaluateAll((all) =>
+      all.map((g) => [
+        g.querySelector('h3')!.textContent!.trim(),
+        g.querySelector('.meter-value')?.textContent ?? 'not available',
+      ]),
+    );
 
 /** A table that is shown whole, by the heads; empty when it is not there. */
 export async function table(page: Page, label: string): Promise<Texts[]> {

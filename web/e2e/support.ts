@@ -2,7 +2,14 @@
 // and the program's own answers to compare with. Nothing here waits for a time: it waits for a state.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { chromium, type Browser, type BrowserContext, type Locator, type Page, type Request } from 'playwright-core';
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type Locator,
+  type Page,
+  type Request,
+} from 'playwright-core';
 import { afterAll, beforeAll, expect, inject } from 'vitest';
 import type { Column, Result, Table } from '../src/api';
 import { formatCell } from '../src/format';
@@ -61,19 +68,25 @@ export async function open(hash: string, options: Options = {}): Promise<Opened>
   const waiting = new Set<Request>();
   asked.set(page, waiting);
   const base = options.base ?? url;
-  page.on('console', (m) => { if (m.type() === 'error' || m.type() === 'warning') complaints.push(m.text()); });
+  page.on('console', (m) => {
+    if (m.type() === 'error' || m.type() === 'warning') complaints.push(m.text());
+  });
   page.on('pageerror', (e) => complaints.push(e.message));
   page.on('request', (r) => {
     // the list of runs is asked for again and again: nothing waits for it once the page is there
     if (!/\/api\/v1\/runs$/.test(r.url())) waiting.add(r);
-    if (!r.url().startsWith(base) && !/^(data|blob):/.test(r.url())) complaints.push(`asked elsewhere: ${r.url()}`);
+    if (!r.url().startsWith(base) && !/^(data|blob):/.test(r.url()))
+      complaints.push(`asked elsewhere: ${r.url()}`);
   });
   page.on('requestfinished', (r) => waiting.delete(r));
   page.on('requestfailed', (r) => {
     waiting.delete(r);
-    if (r.failure()?.errorText !== 'net::ERR_ABORTED') complaints.push(`${r.url()}: ${r.failure()?.errorText}`);
+    if (r.failure()?.errorText !== 'net::ERR_ABORTED')
+      complaints.push(`${r.url()}: ${r.failure()?.errorText}`);
   });
-  page.on('response', (r) => { if (r.status() >= 400) complaints.push(`${r.url()}: ${r.status()}`); });
+  page.on('response', (r) => {
+    if (r.status() >= 400) complaints.push(`${r.url()}: ${r.status()}`);
+  });
   await options.prepare?.(page);
   await page.goto(`${base}/#/${hash}`);
   await settled(page);
@@ -86,12 +99,15 @@ export async function open(hash: string, options: Options = {}): Promise<Opened>
 
 /** Another page of the same window, as the side bar does it. */
 export async function goTo(page: Page, hash: string): Promise<void> {
-  await page.evaluate((to) => { location.hash = to; }, `#/${hash}`);
+  await page.evaluate((to) => {
+    location.hash = to;
+  }, `#/${hash}`);
   await settled(page);
 }
 
 const isShown = () =>
-  document.querySelector('main h1') !== null && document.querySelector('[aria-busy="true"], .loading') === null;
+  document.querySelector('main h1') !== null &&
+  document.querySelector('[aria-busy="true"], .loading') === null;
 
 /** The page is there, nothing is loading, and what came has been drawn. */
 export async function settled(page: Page): Promise<void> {
@@ -104,7 +120,8 @@ export async function settled(page: Page): Promise<void> {
       if (waiting.size === 0 && (await page.evaluate(isShown))) return;
     }
     if (Date.now() > end) {
-      const what = [...waiting].map((r) => r.url()).join(' ') || (await page.locator('main').innerText()).slice(0, 300);
+      const what =
+        [...waiting].map((r) => r.url()).join(' ') || (await page.locator('main').innerText()).slice(0, 300);
       throw new Error(`${page.url()} is still waiting: ${what}`);
     }
     await new Promise((done) => setTimeout(done, 20));
@@ -118,18 +135,21 @@ export function ask<T = Result>(...args: string[]): Promise<T> {
   const key = args.join('\0');
   let answer = answers.get(key);
   if (!answer) {
-    answer = run(need('KINO'), [...args, '--format', 'json', '--quiet'], { maxBuffer: 1 << 30 })
-      .then(({ stdout }) => JSON.parse(stdout) as unknown);
+    answer = run(need('KINO'), [...args, '--format', 'json', '--quiet'], { maxBuffer: 1 << 30 }).then(
+      ({ stdout }) => JSON.parse(stdout) as unknown,
+    );
     answers.set(key, answer);
   }
   return answer as Promise<T>;
 }
 
 /** The answer of `kino analyze` itself. */
-export const analyze = (name: string, ...args: string[]): Promise<Result> => ask('analyze', name, folder, ...args);
+export const analyze = (name: string, ...args: string[]): Promise<Result> =>
+  ask('analyze', name, folder, ...args);
 
 /** The answer of `kino diff`. */
-export const diff = (left: string, right: string, ...args: string[]): Promise<Result> => ask('diff', left, right, ...args);
+export const diff = (left: string, right: string, ...args: string[]): Promise<Result> =>
+  ask('diff', left, right, ...args);
 
 /** Rows of `kino query` as texts. */
 export async function query(sql: string, trace = folder): Promise<string[][]> {
@@ -143,7 +163,8 @@ export function tableOf(result: Result, name: string): Table {
   return found;
 }
 
-export const columnOf = (table: Table, name: string): number => table.columns.findIndex((c) => c.name === name);
+export const columnOf = (table: Table, name: string): number =>
+  table.columns.findIndex((c) => c.name === name);
 export const cellText = (table: Table, row: number, name: string): string => {
   const c = columnOf(table, name);
   return formatCell(table.rows[row]![c] ?? null, table.columns[c] as Column);
@@ -175,10 +196,14 @@ export const frameOf = (page: Page, label: string): Locator =>
   page.locator('.table-frame', { has: page.locator(`[aria-label="${label}"]`) }).first();
 
 /** The rows that a table on the page offers as JSON, as the user would save them. */
-export const savedRows = (page: Page, label: string): Promise<Record<string, unknown>[]> => savedFrom(page, frameOf(page, label));
+export const savedRows = (page: Page, label: string): Promise<Record<string, unknown>[]> =>
+  savedFrom(page, frameOf(page, label));
 
 export async function savedFrom(page: Page, frame: Locator): Promise<Record<string, unknown>[]> {
-  return JSON.parse(await saved(page, frame.getByRole('button', { name: 'JSON' }))) as Record<string, unknown>[];
+  return JSON.parse(await saved(page, frame.getByRole('button', { name: 'JSON' }))) as Record<
+    string,
+    unknown
+  >[];
 }
 
 /** What a click saves, as text. */
@@ -191,12 +216,24 @@ export async function saved(page: Page, what: Locator): Promise<string> {
 
 /** The cells of the first rows of a table as they read, by the heads. */
 export async function visibleRows(page: Page, label: string): Promise<Record<string, string>[]> {
-  return page.locator(`[aria-label="${label}"]`).first().evaluate((grid) => {
-    const heads = [...grid.querySelectorAll('[role=columnheader] button')].map((b) => (b.firstChild?.textContent ?? '').trim());
-    return [...grid.querySelectorAll('.table-body [role=row]')].map((row) =>
-      Object.fromEntries([...row.querySelectorAll('[role=gridcell]')].map((c, i) => [heads[i]!, (c.textContent ?? '').trim()])));
-  });
+  return page
+    .locator(`[aria-label="${label}"]`)
+    .first()
+    .evaluate((grid) => {
+      const heads = [...grid.querySelectorAll('[role=columnheader] button')].map((b) =>
+        (b.firstChild?.textContent ?? '').trim(),
+      );
+      return [...grid.querySelectorAll('.table-body [role=row]')].map((row) =>
+        Object.fromEntries(
+          [...row.querySelectorAll('[role=gridcell]')].map((c, i) => [
+            heads[i]!,
+            (c.textContent ?? '').trim(),
+          ]),
+        ),
+      );
+    });
 }
 
 /** What the address says. */
-export const address = (page: Page): URLSearchParams => new URLSearchParams(new URL(page.url()).hash.split('?')[1] ?? '');
+export const address = (page: Page): URLSearchParams =>
+  new URLSearchParams(new URL(page.url()).hash.split('?')[1] ?? '');

@@ -27,7 +27,11 @@ async function show(hash: string): Promise<void> {
 }
 
 const sharp = (on: Page) =>
-  on.waitForFunction(() => document.querySelector('.tl') !== null && window.__kinoFrames?.isSharp, undefined, { timeout: 60_000, polling: 20 });
+  on.waitForFunction(
+    () => document.querySelector('.tl') !== null && window.__kinoFrames?.isSharp,
+    undefined,
+    { timeout: 60_000, polling: 20 },
+  );
 
 /** What the address says, once it has come to rest. */
 async function written(on: Page = page): Promise<URLSearchParams> {
@@ -35,7 +39,8 @@ async function written(on: Page = page): Promise<URLSearchParams> {
   return address(on);
 }
 
-const shownWindow = (): Promise<Window> => page.evaluate(() => ({ from: window.__kinoFrames!.from, to: window.__kinoFrames!.to }));
+const shownWindow = (): Promise<Window> =>
+  page.evaluate(() => ({ from: window.__kinoFrames!.from, to: window.__kinoFrames!.to }));
 const length = (w: Window): number => w.to - w.from;
 const canvas = (on: Page = page) => on.getByRole('application');
 const details = (on: Page = page) => on.locator('.tl-panel');
@@ -44,7 +49,9 @@ const counter = () => page.locator('.tl-search .tl-count');
 /** Holds a key until the picture shows what was to happen. */
 async function hold(key: string, until: (now: Window) => boolean): Promise<Window> {
   await page.keyboard.down(key);
-  await expect.poll(async () => until(await shownWindow()), { interval: 16, message: `holding ${key}` }).toBe(true);
+  await expect
+    .poll(async () => until(await shownWindow()), { interval: 16, message: `holding ${key}` })
+    .toBe(true);
   await page.keyboard.up(key);
   // what was held glides to its end: the address is written then
   await written();
@@ -92,11 +99,17 @@ describe('moving', () => {
     await page.mouse.up();
     await page.keyboard.up('Shift');
     const by = (200 / box.width) * 50_000_000;
-    await expect.poll(async () => Math.abs((await shownWindow()).from - 50_000_000 - by)).toBeLessThan(50_000_000 / box.width + 1);
+    await expect
+      .poll(async () => Math.abs((await shownWindow()).from - 50_000_000 - by))
+      .toBeLessThan(50_000_000 / box.width + 1);
   });
 
   it('a double click fills the window with the slice', async () => {
-    const [ts, dur] = (await query("SELECT ts, dur FROM event WHERE name = 'ProfilerStep#4' AND cat = 'user_annotation' ORDER BY trace LIMIT 1"))[0]!.map(Number);
+    const [ts, dur] = (
+      await query(
+        "SELECT ts, dur FROM event WHERE name = 'ProfilerStep#4' AND cat = 'user_annotation' ORDER BY trace LIMIT 1",
+      )
+    )[0]!.map(Number);
     await show('timeline');
     const all = await shownWindow();
     const box = (await canvas().boundingBox())!;
@@ -114,7 +127,9 @@ describe('finding and selecting', () => {
     await page.keyboard.press('/');
     await page.keyboard.type('aten::addmm');
     await page.keyboard.press('Enter');
-    const total = Number((await query("SELECT count(*) FROM event WHERE ph = 'X' AND name LIKE '%aten::addmm%'"))[0]![0]);
+    const total = Number(
+      (await query("SELECT count(*) FROM event WHERE ph = 'X' AND name LIKE '%aten::addmm%'"))[0]![0],
+    );
     expect(total).toBeGreaterThan(2);
     const nth = (n: number) => `${n} / ${total.toLocaleString('en-US')}`;
     await expect.poll(() => counter().innerText()).toBe(nth(1));
@@ -134,9 +149,12 @@ describe('finding and selecting', () => {
   });
 
   it('a kernel shows its arguments and an arrow from its launch; ] and [ follow it', async () => {
-    const [id, name, correlation, launch] = (await query(
-      "SELECT k.id, k.name, k.correlation, r.id FROM event k JOIN event r ON r.trace = k.trace AND r.correlation = k.correlation AND r.cat = 'cuda_runtime' " +
-      "WHERE k.cat = 'kernel' ORDER BY k.ts LIMIT 1 OFFSET 40"))[0]!;
+    const [id, name, correlation, launch] = (
+      await query(
+        "SELECT k.id, k.name, k.correlation, r.id FROM event k JOIN event r ON r.trace = k.trace AND r.correlation = k.correlation AND r.cat = 'cuda_runtime' " +
+          "WHERE k.cat = 'kernel' ORDER BY k.ts LIMIT 1 OFFSET 40",
+      )
+    )[0]!;
     await show(`timeline?select=${id}`);
     await expect.poll(() => details().innerText()).toContain(name);
     const text = await details().innerText();
@@ -154,16 +172,21 @@ describe('finding and selecting', () => {
 
   it('an operator has an arrow to its backward', async () => {
     // a flow begins at the slice that starts where it does
-    const [id] = (await query(
-      "SELECT e.id FROM (SELECT trace, tid, ts FROM event WHERE ph = 's' AND name = 'fwdbwd' ORDER BY ts LIMIT 1 OFFSET 20) s " +
-      "JOIN event e ON e.trace = s.trace AND e.tid = s.tid AND e.ph = 'X' AND e.cat = 'cpu_op' AND e.ts = s.ts"))[0]!;
+    const [id] = (
+      await query(
+        "SELECT e.id FROM (SELECT trace, tid, ts FROM event WHERE ph = 's' AND name = 'fwdbwd' ORDER BY ts LIMIT 1 OFFSET 20) s " +
+          "JOIN event e ON e.trace = s.trace AND e.tid = s.tid AND e.ph = 'X' AND e.cat = 'cpu_op' AND e.ts = s.ts",
+      )
+    )[0]!;
     await show(`timeline?select=${id}`);
     await expect.poll(() => details().innerText()).toMatch(/backward/i);
     await expect.poll(() => page.evaluate(() => window.__kinoFrames!.arrows)).toBeGreaterThan(0);
   });
 
   it('. and , go to the neighbours of a slice', async () => {
-    const rows = await query("SELECT id FROM event WHERE cat = 'user_annotation' AND name LIKE 'ProfilerStep%' AND trace = 0 ORDER BY ts LIMIT 2");
+    const rows = await query(
+      "SELECT id FROM event WHERE cat = 'user_annotation' AND name LIKE 'ProfilerStep%' AND trace = 0 ORDER BY ts LIMIT 2",
+    );
     const [[a], [b]] = rows as [string[], string[]];
     await show(`timeline?select=${a}`);
     await expect.poll(() => details().innerText()).toContain('ProfilerStep');
@@ -177,19 +200,32 @@ describe('finding and selecting', () => {
   });
 
   it('F goes to the selection', async () => {
-    const [id, ts, dur] = (await query("SELECT id, ts, dur FROM event WHERE name = 'ProfilerStep#4' AND cat = 'user_annotation' LIMIT 1"))[0]!.map(Number);
+    const [id, ts, dur] = (
+      await query(
+        "SELECT id, ts, dur FROM event WHERE name = 'ProfilerStep#4' AND cat = 'user_annotation' LIMIT 1",
+      )
+    )[0]!.map(Number);
     await show(`timeline?from=0&to=${ts! + 2 * dur!}&select=${id}`);
     await expect.poll(() => details().innerText()).toContain('ProfilerStep#4');
     await canvas().focus();
     await page.keyboard.press('f');
-    await expect.poll(async () => { const w = await shownWindow(); return Math.abs((w.from + w.to) / 2 - ts! - dur! / 2) / length(w); }).toBeLessThan(0.05);
+    await expect
+      .poll(async () => {
+        const w = await shownWindow();
+        return Math.abs((w.from + w.to) / 2 - ts! - dur! / 2) / length(w);
+      })
+      .toBeLessThan(0.05);
     const now = await shownWindow();
     expect(now.from).toBeLessThanOrEqual(ts!);
     expect(now.to).toBeGreaterThanOrEqual(ts! + dur!);
   });
 
   it('a link to an event shows it with its surroundings', async () => {
-    const [id, ts, dur] = (await query("SELECT id, ts, dur FROM event WHERE cat = 'kernel' AND trace = 1 ORDER BY ts LIMIT 1 OFFSET 500"))[0]!.map(Number);
+    const [id, ts, dur] = (
+      await query(
+        "SELECT id, ts, dur FROM event WHERE cat = 'kernel' AND trace = 1 ORDER BY ts LIMIT 1 OFFSET 500",
+      )
+    )[0]!.map(Number);
     await show(`timeline?select=${id}`);
     await expect.poll(async () => length(await shownWindow()) / dur!).toBeLessThan(201);
     const now = await shownWindow();
@@ -208,32 +244,46 @@ describe('finding and selecting', () => {
     await expect.poll(async () => (await written()).get('select')).toMatch(/~.*~./);
     const [from, to, tracks] = (address(page).get('select') ?? '').split('~');
     expect(Number(to)).toBeGreaterThan(Number(from));
-    const area = (await (await fetch(`${new URL(page.url()).origin}/api/v1/timeline/area?from=${from}&to=${to}&tracks=${tracks}`)).json()) as
-      { tables: { name: string; columns: { name: string }[]; rows: unknown[][] }[] };
+    const area = (await (
+      await fetch(`${new URL(page.url()).origin}/api/v1/timeline/area?from=${from}&to=${to}&tracks=${tracks}`)
+    ).json()) as { tables: { name: string; columns: { name: string }[]; rows: unknown[][] }[] };
     const slices = area.tables.find((t) => t.name === 'slices')!;
-    const longest = [...slices.rows].sort((a, b) => Number(b[at(slices, 'total')]) - Number(a[at(slices, 'total')]))[0]!;
-    await expect.poll(() => details().innerText()).toContain(String(longest[at(slices, 'name')]).slice(0, 40));
+    const longest = [...slices.rows].sort(
+      (a, b) => Number(b[at(slices, 'total')]) - Number(a[at(slices, 'total')]),
+    )[0]!;
+    await expect
+      .poll(() => details().innerText())
+      .toContain(String(longest[at(slices, 'name')]).slice(0, 40));
   });
 });
 
-const at = (table: { columns: { name: string }[] }, name: string): number => table.columns.findIndex((c) => c.name === name);
+const at = (table: { columns: { name: string }[] }, name: string): number =>
+  table.columns.findIndex((c) => c.name === name);
 
 describe('the rest', () => {
   it('a link restores everything: window, selection, search, pinned tracks, closed groups, filter', async () => {
-    const [id] = (await query("SELECT id FROM event WHERE cat = 'kernel' AND trace = 0 ORDER BY ts LIMIT 1 OFFSET 100"))[0]!;
+    const [id] = (
+      await query("SELECT id FROM event WHERE cat = 'kernel' AND trace = 0 ORDER BY ts LIMIT 1 OFFSET 100")
+    )[0]!;
     await show(`timeline?select=${id}&q=aten::mm`);
-    await page.getByRole('button', { name: /^Pin to the top: stream 7/ }).first().click();
+    await page
+      .getByRole('button', { name: /^Pin to the top: stream 7/ })
+      .first()
+      .click();
     await expect.poll(() => page.locator('.tl-pins').innerText()).toMatch(/stream 7/);
     await page.getByRole('searchbox', { name: 'Filter tracks' }).fill('stream');
     await expect.poll(() => page.locator('.tl-labels').innerText()).not.toMatch(/thread/); // the rows have moved
     await page.getByRole('button', { name: /Rank 1/ }).click();
-    await expect.poll(async () => [...(await written()).keys()].sort())
+    await expect
+      .poll(async () => [...(await written()).keys()].sort())
       .toEqual(['closed', 'filter', 'from', 'pins', 'q', 'run', 'select', 'to']);
     await settled(page);
     const again = await open(new URL(page.url()).hash.slice(2));
     await sharp(again.page);
     for (const part of ['.tl-pins', '.tl-labels', '.tl-panel', '.tl-search .tl-count'])
-      await expect.poll(() => again.page.locator(part).innerText(), { message: part }).toBe(await page.locator(part).innerText());
+      await expect
+        .poll(() => again.page.locator(part).innerText(), { message: part })
+        .toBe(await page.locator(part).innerText());
     const now = await shownWindow();
     expect(await again.page.evaluate(() => window.__kinoFrames!.from)).toBeCloseTo(Math.floor(now.from), -1);
     expect(await again.page.locator('.tl-labels').innerText()).not.toMatch(/thread/);
@@ -276,7 +326,10 @@ describe('the rest', () => {
 
   it('the visible window can be downloaded and read again', async () => {
     await show('timeline?from=1000000&to=20000000');
-    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Download window' }).click()]);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download window' }).click(),
+    ]);
     const path = join(tmpdir(), `kino-window-${process.pid}.json.gz`);
     await download.saveAs(path);
     const events = Number((await query('SELECT count(*) FROM event', path))[0]![0]);
@@ -297,9 +350,11 @@ describe('the rest', () => {
     }
     const after = await page.evaluate(() => ({ at: performance.now(), ...window.__kinoFrames! }));
     const frames = after.frames - before.frames;
-    console.log(`timeline: ${(frames / ((after.at - before.at) / 1000)).toFixed(0)} frames/s over everything, ` +
-      `${((after.drawMs - before.drawMs) / frames).toFixed(2)} ms a frame in script, worst ${after.worstMs.toFixed(1)} ms, ` +
-      `first paint ${before.firstPaint?.toFixed(0)} ms after the page was opened`);
+    console.log(
+      `timeline: ${(frames / ((after.at - before.at) / 1000)).toFixed(0)} frames/s over everything, ` +
+        `${((after.drawMs - before.drawMs) / frames).toFixed(2)} ms a frame in script, worst ${after.worstMs.toFixed(1)} ms, ` +
+        `first paint ${before.firstPaint?.toFixed(0)} ms after the page was opened`,
+    );
     expect(frames).toBeGreaterThan(0);
   });
 });

@@ -2,7 +2,21 @@
 import { copyFileSync, mkdirSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
-  address, cellText, columnOf, diff, expectRows, frameOf, goTo, manyFolder, manyUrl, open, query, saved, savedRows, settled, tableOf,
+  address,
+  cellText,
+  columnOf,
+  diff,
+  expectRows,
+  frameOf,
+  goTo,
+  manyFolder,
+  manyUrl,
+  open,
+  query,
+  saved,
+  savedRows,
+  settled,
+  tableOf,
   visibleRows,
 } from './support';
 
@@ -16,7 +30,8 @@ describe('several runs', () => {
     await settled(page);
     expect(address(page).get('run')).toBe('b');
     mkdirSync(`${manyFolder}/later`);
-    for (const file of readdirSync(`${manyFolder}/a`)) copyFileSync(`${manyFolder}/a/${file}`, `${manyFolder}/later/${file}`);
+    for (const file of readdirSync(`${manyFolder}/a`))
+      copyFileSync(`${manyFolder}/a/${file}`, `${manyFolder}/later/${file}`);
     await expect.poll(() => run.locator('option').allInnerTexts()).toEqual(['a', 'b', 'later']);
     await run.selectOption({ label: 'later' });
     await settled(page);
@@ -29,16 +44,21 @@ describe('several runs', () => {
     let isHeld = true;
     const opened = await open('analyses', {
       base: manyUrl,
-      prepare: (page) => page.route(/analyses\/kernels/, async (route) => {
-        if (!isHeld) return route.continue();
-        answers++;
-        const body = JSON.stringify({ state: 'loading', progress: 0.42, what: 'reading rank-1.json' });
-        await route.fulfill({ status: 202, contentType: 'application/json', body });
-      }),
+      prepare: (page) =>
+        page.route(/analyses\/kernels/, async (route) => {
+          if (!isHeld) return route.continue();
+          answers++;
+          const body = JSON.stringify({ state: 'loading', progress: 0.42, what: 'reading rank-1.json' });
+          await route.fulfill({ status: 202, contentType: 'application/json', body });
+        }),
     });
     const { page } = opened;
-    await page.evaluate(() => { location.hash = '#/kernels?run=a'; });
-    await expect.poll(() => page.locator('main .loading').first().innerText()).toMatch(/reading rank-1\.json · 42\.0 %/);
+    await page.evaluate(() => {
+      location.hash = '#/kernels?run=a';
+    });
+    await expect
+      .poll(() => page.locator('main .loading').first().innerText())
+      .toMatch(/reading rank-1\.json · 42\.0 %/);
     await expect.poll(() => page.locator('aside').innerText()).toMatch(/reading rank-1\.json · 42\.0 %/);
     await expect.poll(() => answers).toBeGreaterThan(1);
     isHeld = false;
@@ -50,7 +70,11 @@ describe('several runs', () => {
 
   it('diff has the rows of `kino diff`: operators, kernels, tree', async () => {
     const [left, right] = [`${manyFolder}/a`, `${manyFolder}/b`];
-    const [opened, plain, trees] = await Promise.all([open('diff?run=a&other=b', { base: manyUrl }), diff(left, right), diff(left, right, '--tree', '--tree-ops')]);
+    const [opened, plain, trees] = await Promise.all([
+      open('diff?run=a&other=b', { base: manyUrl }),
+      diff(left, right),
+      diff(left, right, '--tree', '--tree-ops'),
+    ]);
     const { page } = opened;
     expectRows(await savedRows(page, 'Diff ops'), tableOf(plain, 'diff_ops'));
     await page.getByRole('tab', { name: /Kernels/ }).click();
@@ -59,12 +83,20 @@ describe('several runs', () => {
     const tree = tableOf(trees, 'diff_tree');
     const rows = await visibleRows(page, 'Diff tree');
     expect(rows.length).toBeGreaterThan(2);
-    const texts = new Set(tree.rows.map((_, i) => ['left_total_duration', 'right_total_duration'].map((n) => cellText(tree, i, n)).join(' ')));
+    const texts = new Set(
+      tree.rows.map((_, i) =>
+        ['left_total_duration', 'right_total_duration'].map((n) => cellText(tree, i, n)).join(' '),
+      ),
+    );
     for (const row of rows) expect(texts).toContain(`${row.Baseline} ${row.Other}`);
     // red and green: slower and faster parts look different
     const changed = tree.rows.filter((r) => Number(r[columnOf(tree, 'delta')]) !== 0);
     expect(changed.length).toBeGreaterThan(0);
-    expect(await page.locator('.table [class*="change"], .table [class*="delta"], .table [class*="tone-"]').count()).toBeGreaterThan(0);
+    expect(
+      await page
+        .locator('.table [class*="change"], .table [class*="delta"], .table [class*="tone-"]')
+        .count(),
+    ).toBeGreaterThan(0);
     const again = await open(new URL(page.url()).hash.slice(2), { base: manyUrl });
     expect(await visibleRows(again.page, 'Diff tree')).toEqual(rows);
     await again.close();
@@ -81,7 +113,9 @@ describe('SQL', () => {
     await settled(page);
     const rows = await savedRows(page, 'Result');
     expect(rows.map((row) => Object.values(row).map((v) => (v === null ? '' : String(v))))).toEqual(wanted);
-    const lines = (await saved(page, frameOf(page, 'Result').getByRole('button', { name: 'CSV' }))).trim().split(/\r?\n/);
+    const lines = (await saved(page, frameOf(page, 'Result').getByRole('button', { name: 'CSV' })))
+      .trim()
+      .split(/\r?\n/);
     expect(lines[0]).toBe('cat,n,total');
     expect(lines.length - 1).toBe(wanted.length);
     await opened.close();
@@ -128,7 +162,9 @@ describe('addresses', () => {
 
   it('a run or page that is not there is said so', async () => {
     const opened = await open('overview');
-    await opened.page.evaluate(() => { location.hash = '#/nowhere'; });
+    await opened.page.evaluate(() => {
+      location.hash = '#/nowhere';
+    });
     await expect.poll(() => opened.page.locator('main').innerText()).toMatch(/no page 'nowhere'/i);
     await opened.close();
   });

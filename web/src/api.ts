@@ -5,7 +5,16 @@ import { run, runs, runVersion, span, traces, traceText } from './state';
 
 export type CellValue = number | string | boolean | null;
 export type ColumnType =
-  'int' | 'float' | 'string' | 'bool' | 'duration' | 'time' | 'bytes' | 'percent' | 'json' | 'any';
+  | 'int'
+  | 'float'
+  | 'string'
+  | 'bool'
+  | 'duration'
+  | 'time'
+  | 'bytes'
+  | 'percent'
+  | 'json'
+  | 'any';
 export interface Column {
   name: string;
   type: ColumnType;

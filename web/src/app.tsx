@@ -63,7 +63,8 @@ function Content() {
       <Page title="No runs yet">
         <p>Traces appear here as soon as they are written to the folder or one of its subfolders.</p>
         <p class="muted">
-          <code>torch.profiler.tensorboard_trace_handler</code> writes such traces; <code>kino demo</code> creates a sample run.
+          <code>torch.profiler.tensorboard_trace_handler</code> writes such traces; <code>kino demo</code>{' '}
+          creates a sample run.
         </p>
       </Page>
     );

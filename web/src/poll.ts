@@ -27,7 +27,8 @@ function pickRun(list: readonly RunInfo[], wanted: string | null): string | null
 /** What the server can do; pages that need it wait, the others do not. */
 async function learn(): Promise<void> {
   const [list, status] = await Promise.all([
-    get<{ analyses: AnalysisInfo[] }>('analyses'), get<{ version: string }>('status'),
+    get<{ analyses: AnalysisInfo[] }>('analyses'),
+    get<{ version: string }>('status'),
   ]);
   analyses.value = list.analyses;
   serverVersion.value = status.version;

@@ -226,5 +226,4 @@ export function SideBar({ pages, onHelp, onPalette }: SideBarProps) {
   );
 }
 
-const isHere = (viewNow: string, id: string): boolean =>
-  viewNow === id || viewNow.startsWith(`${id}/`);
+const isHere = (viewNow: string, id: string): boolean => viewNow === id || viewNow.startsWith(`${id}/`);

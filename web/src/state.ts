@@ -33,7 +33,7 @@ export const currentRun: ReadonlySignal<RunInfo | null> = computed(
 export function traceText(list: readonly number[]): string {
   const sorted = [...new Set(list)].sort((a, b) => a - b);
   const parts: string[] = [];
-  for (let i = 0; i < sorted.length;) {
+  for (let i = 0; i < sorted.length; ) {
     let end = i;
     while (end + 1 < sorted.length && sorted[end + 1] === sorted[end]! + 1) end++;
     parts.push(end > i ? `${sorted[i]}-${sorted[end]}` : String(sorted[i]));

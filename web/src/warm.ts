@@ -16,7 +16,10 @@ export function startWarming(): void {
     // The timeline needs its tracks first: kept, so that the page finds them. Others only need the run.
     if (page?.id === 'timeline') cached('timeline/tracks').catch(ignore);
     // The answer must be read to the end, or the connection stays taken.
-    else fetch(urlOf('load')).then((answer) => answer.text()).catch(ignore);
+    else
+      fetch(urlOf('load'))
+        .then((answer) => answer.text())
+        .catch(ignore);
     queueMicrotask(() => stop());
   });
 }

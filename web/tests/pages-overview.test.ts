@@ -140,7 +140,11 @@ describe('lines over time', () => {
     });
   });
   it('say nothing after their end', () => {
-    expect(onOneAxis([line('a', [0, 10, 20], [1, 2, 0]), line('b', [0, 10], [7, 0])]).values[1]).toEqual([7, 0, null]);
+    expect(onOneAxis([line('a', [0, 10, 20], [1, 2, 0]), line('b', [0, 10], [7, 0])]).values[1]).toEqual([
+      7,
+      0,
+      null,
+    ]);
   });
   it('stay as they are when they are few, and become three when they are many', () => {
     const few = [line('a', [0], [1])];

@@ -99,9 +99,9 @@ describe('ruler', () => {
   });
   it('counts minutes and hours where the marks are seconds or more apart', () => {
     const s = 1e9;
-    expect([4 * s, 6 * s, 25 * s, 45 * s, 130 * s, 1000 * s, 5000 * s, 200_000 * s].map((n) => rulerStep(n) / s)).toEqual(
-      [5, 10, 30, 60, 300, 1200, 7200, 3 * 86400],
-    );
+    expect(
+      [4 * s, 6 * s, 25 * s, 45 * s, 130 * s, 1000 * s, 5000 * s, 200_000 * s].map((n) => rulerStep(n) / s),
+    ).toEqual([5, 10, 30, 60, 300, 1200, 7200, 3 * 86400]);
     expect(rulerText(45 * s, 5 * s)).toBe('45 s');
     expect(rulerText(125 * s, 5 * s)).toBe('2 min 05 s');
     expect(rulerText(600 * s, 60 * s)).toBe('10 min');
@@ -114,11 +114,20 @@ describe('ruler', () => {
 describe('an event with its surroundings', () => {
   const bounds = { from: 0, to: 1_000_000_000 };
   it('takes an eighth of the window and stands in the middle', () => {
-    expect(surroundings({ from: 400_000_000, to: 401_000_000 }, bounds)).toEqual({ from: 396_500_000, to: 404_500_000 });
+    expect(surroundings({ from: 400_000_000, to: 401_000_000 }, bounds)).toEqual({
+      from: 396_500_000,
+      to: 404_500_000,
+    });
   });
   it('shows what is around short ones, as long as they can be seen', () => {
-    expect(surroundings({ from: 500_000_000, to: 500_002_000 }, bounds)).toEqual({ from: 499_901_000, to: 500_101_000 });
-    expect(surroundings({ from: 500_000_000, to: 500_000_010 }, bounds)).toEqual({ from: 499_999_005, to: 500_001_005 });
+    expect(surroundings({ from: 500_000_000, to: 500_002_000 }, bounds)).toEqual({
+      from: 499_901_000,
+      to: 500_101_000,
+    });
+    expect(surroundings({ from: 500_000_000, to: 500_000_010 }, bounds)).toEqual({
+      from: 499_999_005,
+      to: 500_001_005,
+    });
   });
   it('stays within the run', () => {
     expect(surroundings({ from: 0, to: 1_000_000 }, bounds)).toEqual({ from: 0, to: 8_000_000 });

@@ -27,8 +27,7 @@ function Jump({ store, row }: { store: Store; row: Record<string, CellValue> }) 
       type="button"
       class="tl-jump"
       data-tip={`${name}\n${length}show and select`}
-      onClick={() => (event ? goToEvent(store, event) : void goToId(store, id))}
-    >
+      onClick={() => (event ? goToEvent(store, event) : void goToId(store, id))}>
       {name}
     </button>
   );
@@ -112,9 +111,7 @@ export function Details({ store }: { store: Store }) {
   const selection = store.selection.value;
   const details = store.details.value;
   if (selection.kind !== 'event') {
-    return (
-      <Empty reason="Click a slice for details; drag over tracks for totals; press ? for all keys." />
-    );
+    return <Empty reason="Click a slice for details; drag over tracks for totals; press ? for all keys." />;
   }
   const { event } = selection;
   const result = details?.result ?? null;
@@ -133,8 +130,7 @@ export function Details({ store }: { store: Store }) {
           type="button"
           class="button button-quiet"
           data-tip="Center it; again: zoom to it (F)"
-          onClick={() => focusSelection(store)}
-        >
+          onClick={() => focusSelection(store)}>
           Focus
         </button>
       </header>

@@ -221,7 +221,8 @@ export function createHeader(canvas: HTMLCanvasElement) {
     c.fillStyle = p.css.text;
     const short = s.name.replace(/^ProfilerStep#?/, '');
     const host = `${s.name}  host ${formatDuration(s.to - s.from)}`;
-    const device = s.device === null ? [] : [`${host}, device ${formatDuration(s.device.to - s.device.from)}`];
+    const device =
+      s.device === null ? [] : [`${host}, device ${formatDuration(s.device.to - s.device.from)}`];
     for (const text of [...device, host, s.name, short]) {
       if (c.measureText(text).width > room) continue;
       c.fillText(text, x, y);

@@ -19,8 +19,7 @@ function Group({ store, line }: { store: Store; line: Line }) {
       class={`tl-group tl-depth-${line.depth}`}
       aria-expanded={line.isOpen}
       data-tip={`${line.title}\n${tracksText(line.members.length)}, ${formatCount(events)} events`}
-      onClick={() => toggleGroup(store, line.key)}
-    >
+      onClick={() => toggleGroup(store, line.key)}>
       <span class="tl-twisty" aria-hidden="true">
         {line.isOpen ? '▾' : '▸'}
       </span>
@@ -51,8 +50,7 @@ function TrackLabel({ store, line }: { store: Store; line: Line }) {
           aria-pressed={isThin}
           aria-label={`Thin rows: ${track.name}`}
           data-tip={isThin ? 'Full-height rows' : 'Thin rows'}
-          onClick={() => toggleCompact(store, thinKey(line))}
-        >
+          onClick={() => toggleCompact(store, thinKey(line))}>
           {isThin ? '⇕' : '≡'}
         </button>
       )}
@@ -62,8 +60,7 @@ function TrackLabel({ store, line }: { store: Store; line: Line }) {
         aria-pressed={isPinned}
         aria-label={`Pin to the top: ${track.name}`}
         data-tip={isPinned ? 'Unpin' : 'Pin to the top'}
-        onClick={() => togglePin(store, track.id)}
-      >
+        onClick={() => togglePin(store, track.id)}>
         {isPinned ? '★' : '☆'}
       </button>
     </div>
@@ -86,8 +83,7 @@ export function PinnedLabels({ store }: { store: Store }) {
       class="tl-pins"
       style={{ height: `${layout.pinnedHeight}px` }}
       role="group"
-      aria-label="Pinned tracks"
-    >
+      aria-label="Pinned tracks">
       {layout.pinned.map((line) => (
         <Label key={line.key} store={store} line={line} top={line.y} />
       ))}
@@ -122,8 +118,7 @@ export function Labels({ store, scroller }: { store: Store; scroller: { current:
       style={{
         height: `${layout.height + layout.pinnedHeight}px`,
         '--tl-pins': `${layout.pinnedHeight}px`,
-      }}
-    >
+      }}>
       {layout.lines.slice(first, end).map((line) => (
         <Label key={line.key} store={store} line={line} top={layout.pinnedHeight + line.y} />
       ))}

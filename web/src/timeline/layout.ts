@@ -76,7 +76,8 @@ export function groupKey(groups: readonly string[], depth: number): string {
 }
 
 function rowHeightOf(track: Track, isCompact: boolean): number {
-  if (track.kind === TrackKind.Counter) return isCompact ? TRACK_LEAST - 2 * TRACK_PAD : COUNTER_HEIGHT - 2 * TRACK_PAD;
+  if (track.kind === TrackKind.Counter)
+    return isCompact ? TRACK_LEAST - 2 * TRACK_PAD : COUNTER_HEIGHT - 2 * TRACK_PAD;
   return isCompact ? COMPACT_ROW : ROW_HEIGHT;
 }
 

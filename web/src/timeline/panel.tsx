@@ -96,9 +96,7 @@ function namedTracks(store: Store, table: Table | null): Table {
   const at = table.columns.findIndex((c) => c.name === 'track');
   return {
     ...table,
-    columns: table.columns.map((c, i) =>
-      i === at ? { ...c, type: 'string', help: 'track' } : c,
-    ),
+    columns: table.columns.map((c, i) => (i === at ? { ...c, type: 'string', help: 'track' } : c)),
     rows: table.rows.map((row) => row.with(at, trackName(store, Number(row[at])))),
   };
 }
@@ -140,8 +138,7 @@ export function BottomPanel({ store }: { store: Store }) {
         type="button"
         class="tl-reopen button button-quiet"
         onClick={() => togglePanel(store)}
-        data-tip="Show the panel (Q)"
-      >
+        data-tip="Show the panel (Q)">
         ▴ Details
       </button>
     );
@@ -191,8 +188,7 @@ export function BottomPanel({ store }: { store: Store }) {
           class="tl-icon"
           aria-label="Hide the panel"
           data-tip="Hide (Q)"
-          onClick={() => togglePanel(store)}
-        >
+          onClick={() => togglePanel(store)}>
           ✕
         </button>
       </div>

@@ -32,7 +32,9 @@ export function waitForPong(
         done();
         reject(
           new Error(
-            other.closed ? 'the window was closed' : `${PERFETTO} did not respond; is there a network connection?`,
+            other.closed
+              ? 'the window was closed'
+              : `${PERFETTO} did not respond; is there a network connection?`,
           ),
         );
       } else other.postMessage('PING', PERFETTO);

@@ -187,7 +187,8 @@ export function createRenderer(canvas: HTMLCanvasElement) {
   function drawCounterValues(store: Store, palette: Palette, ratio: number): void {
     context.fillStyle = palette.css.dim;
     eachLine(store, (line, y) => {
-      if (line.track?.kind !== TrackKind.Counter || !(line.track.high > 0) || line.height < COUNTER_HEIGHT) return;
+      if (line.track?.kind !== TrackKind.Counter || !(line.track.high > 0) || line.height < COUNTER_HEIGHT)
+        return;
       if (!line.isPinned && y < store.layout.value.pinnedHeight) return;
       context.fillText(
         formatUnit(line.track.high, line.track.unit || undefined),

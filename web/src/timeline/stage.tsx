@@ -94,8 +94,7 @@ function Tooltip({ store }: { store: Store }) {
         right: isLeft ? `${store.width - text.x + 10}px` : 'auto',
         top: isAbove ? 'auto' : `${text.y + 18}px`,
         bottom: isAbove ? `${store.height - text.y + 8}px` : 'auto',
-      }}
-    >
+      }}>
       {text.lines.map((line, i) => (
         <div key={i}>{line}</div>
       ))}

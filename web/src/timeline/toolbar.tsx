@@ -68,8 +68,7 @@ function SearchField({ store }: { store: Store }) {
         label="Previous match"
         title="Previous (Shift + Enter)"
         disabled={found.events.length === 0}
-        onClick={() => stepSearch(store, -1)}
-      >
+        onClick={() => stepSearch(store, -1)}>
         ‹
       </Button>
       <Button
@@ -77,8 +76,7 @@ function SearchField({ store }: { store: Store }) {
         label="Next match"
         title="Next (Enter)"
         disabled={found.events.length === 0}
-        onClick={() => stepSearch(store, 1)}
-      >
+        onClick={() => stepSearch(store, 1)}>
         ›
       </Button>
       <Button
@@ -88,8 +86,7 @@ function SearchField({ store }: { store: Store }) {
         onClick={() => {
           store.tab.value = 'search';
           store.isPanelOpen.value = true;
-        }}
-      >
+        }}>
         List
       </Button>
     </div>
@@ -136,22 +133,19 @@ export function Toolbar({ store }: { store: Store }) {
       <Button
         kind="quiet"
         title="Show the whole run (Home)"
-        onClick={() => store.setView(store.model.bounds)}
-      >
+        onClick={() => store.setView(store.model.bounds)}>
         Whole run
       </Button>
       <Button
         kind="quiet"
         title="Download the visible window as a trace file"
-        onClick={() => downloadWindow(store)}
-      >
+        onClick={() => downloadWindow(store)}>
         Download window
       </Button>
       <Button
         kind="quiet"
         title="Show the visible window in Perfetto (ui.perfetto.dev); the data stays in this browser"
-        onClick={() => openWindow(store)}
-      >
+        onClick={() => openWindow(store)}>
         Open in Perfetto
       </Button>
     </div>

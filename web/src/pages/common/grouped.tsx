@@ -27,8 +27,14 @@ export function useGrouped(name: string) {
     /** Looks for a name in the table; for the same one again: no longer. */
     find: (wanted: string) => (filter.value = filter.value === wanted ? '' : wanted),
     boxes: (
-      <RankAndTop ranks={ranks} value={rank} choice={choice} all="all ranks (sums)" top={top}
-        title={`How many ${name} a ring shows by name; 0: all`} />
+      <RankAndTop
+        ranks={ranks}
+        value={rank}
+        choice={choice}
+        all="all ranks (sums)"
+        top={top}
+        title={`How many ${name} a ring shows by name; 0: all`}
+      />
     ),
   };
 }
@@ -53,8 +59,7 @@ export function GroupedTable({ of, title, help, options, children }: GroupedTabl
           onChange={(value) => (of.group.value = value)}
           options={options}
         />
-      }
-    >
+      }>
       <View of={of.grouped} notes={false} height={640}>
         {children}
       </View>

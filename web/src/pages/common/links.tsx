@@ -10,8 +10,7 @@ export function TimelineName({ name }: { name: string }) {
         href={hashOf('timeline', { q: name })}
         data-tip="Find it in the timeline"
         aria-label={`Find ${name} in the timeline`}
-        onClick={(event) => event.stopPropagation()}
-      >
+        onClick={(event) => event.stopPropagation()}>
         ↗
       </a>
     </span>
@@ -24,8 +23,7 @@ export function EventLink({ id, text, tip }: { id: number; text: string; tip?: s
     <a
       href={hashOf('timeline', { select: String(id) })}
       data-tip={tip ?? `Show event ${id} in the timeline`}
-      onClick={(event) => event.stopPropagation()}
-    >
+      onClick={(event) => event.stopPropagation()}>
       {text}
     </a>
   );
@@ -37,8 +35,7 @@ export function WindowLink({ from, to, text }: { from: number; to: number; text:
     <a
       href={hashOf('timeline', { from: String(Math.floor(from)), to: String(Math.ceil(to)) })}
       data-tip="Show it in the timeline"
-      onClick={(event) => event.stopPropagation()}
-    >
+      onClick={(event) => event.stopPropagation()}>
       {text}
     </a>
   );

@@ -37,8 +37,15 @@ export function RankAndTop({ top, title, ...rank }: RankAndTopProps) {
   return (
     <>
       <RankSelect {...rank} />
-      <NumberBox label="Top" value={topOf(top)} min={0} max={100} step={1} title={title}
-        onChange={(value) => (top.value = String(value ?? 10))} />
+      <NumberBox
+        label="Top"
+        value={topOf(top)}
+        min={0}
+        max={100}
+        step={1}
+        title={title}
+        onChange={(value) => (top.value = String(value ?? 10))}
+      />
     </>
   );
 }

@@ -40,8 +40,7 @@ export function TemporalBreakdown() {
             </div>
             <Panel
               title="Time of each device"
-              help="Shares of the time from the first to the last device work, over all steps. The overview shows shares of the step time, which includes host time before and after."
-            >
+              help="Shares of the time from the first to the last device work, over all steps. The overview shows shares of the step time, which includes host time before and after.">
               <Bars
                 {...bars}
                 series={['computing', 'not computing', 'idle']}

@@ -38,7 +38,12 @@ export function CriticalPath() {
         const summary = tableOf(result, 'summary');
         const graph = tableOf(result, 'graph');
         if (graph.rows.length > 0 && sumOf(graph, 'path_weight') === null)
-          return <Nothing result={result} otherwise="No critical path: no operators, calls or device work in this time." />;
+          return (
+            <Nothing
+              result={result}
+              otherwise="No critical path: no operators, calls or device work in this time."
+            />
+          );
         if (graph.rows.length === 0)
           return <Nothing result={result} otherwise="No critical path: the annotation does not occur." />;
         const ranks = ranksOf(graph);

@@ -2,7 +2,17 @@
 import type { Signal } from '@preact/signals';
 import type { ComponentChildren, VNode } from 'preact';
 import { tableOf, urlOf, type CellValue, type Column, type Result, type Table } from '../../api';
-import { DataTable, Empty, Notes, NumberBox, Page, Panel, useResult, View, type Sort } from '../../components';
+import {
+  DataTable,
+  Empty,
+  Notes,
+  NumberBox,
+  Page,
+  Panel,
+  useResult,
+  View,
+  type Sort,
+} from '../../components';
 import { analyses, goTo, hashOf } from '../../state';
 import { missing } from '../common/tables';
 

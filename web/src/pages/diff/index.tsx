@@ -41,11 +41,7 @@ export default function Diff() {
           />
         )
       }>
-      {other === null ? (
-        <Empty reason={alone} />
-      ) : (
-        <Compared other={other} />
-      )}
+      {other === null ? <Empty reason={alone} /> : <Compared other={other} />}
     </Page>
   );
 }

@@ -13,8 +13,7 @@ const METRICS = [
     label: 'Waiting for other ranks',
     table: 'communication_overview',
     columns: ['synchronizing_time'],
-    help:
-      'Time the rank waited in collectives, including while it computed: the others waited for the palest rank of a column.',
+    help: 'Time the rank waited in collectives, including while it computed: the others waited for the palest rank of a column.',
   },
   {
     id: 'computation',
@@ -89,8 +88,7 @@ export function Imbalance({ result, overview }: { result: Result; overview: Resu
           onChange={(value) => (choice.value = value)}
           options={shown.map((one) => ({ value: one.id, label: one.label }))}
         />
-      }
-    >
+      }>
       {data.steps.length === 0 || data.workers.length === 0 ? (
         <Empty reason="not available: the traces have no steps" />
       ) : (

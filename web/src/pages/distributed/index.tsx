@@ -123,8 +123,7 @@ export default function Distributed() {
       help={PAGE_HELP}
       actions={
         loaded.result && !isEmpty(loaded.result) && <StepSelect result={loaded.result} choice={choice} />
-      }
-    >
+      }>
       <View of={loaded} height={700} notes={false}>
         {(result) => {
           if (isEmpty(result)) return <Empty reason={missing(result.input.notes, 'distributed', nothing)} />;

@@ -1,6 +1,17 @@
 // Any analysis, from its definition alone: parameters as a form, all its tables, a chart where it is obvious.
 import { urlOf, type AnalysisInfo, type Result, type Table } from '../../api';
-import { Bars, DataTable, Empty, Loading, Page, Panel, Series, Tabs, useResult, View } from '../../components';
+import {
+  Bars,
+  DataTable,
+  Empty,
+  Loading,
+  Page,
+  Panel,
+  Series,
+  Tabs,
+  useResult,
+  View,
+} from '../../components';
 import { titleOf } from '../../format';
 import { analyses, goTo, hashOf, urlSignal, view } from '../../state';
 import { autoChart } from './chart';

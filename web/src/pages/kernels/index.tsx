@@ -5,17 +5,7 @@ import { DataTable, Empty, Notes, Page, Panel, Ring, useResult, View } from '../
 import { formatPercent } from '../../format';
 import { GroupedTable, useGrouped } from '../common/grouped';
 import { TimelineName } from '../common/links';
-import {
-  addUp,
-  ALL,
-  asNumber,
-  asText,
-  missing,
-  ofRank,
-  place,
-  shownColumns,
-  sumOf,
-} from '../common/tables';
+import { addUp, ALL, asNumber, asText, missing, ofRank, place, shownColumns, sumOf } from '../common/tables';
 import './kernels.css';
 
 const PAGE_HELP =
@@ -132,8 +122,7 @@ export default function Kernels() {
           <div class="kernel-rings">
             <Panel
               title="Total time"
-              help="Time of all calls of a kernel. Click on one to find it in the table."
-            >
+              help="Time of all calls of a kernel. Click on one to find it in the table.">
               <View of={byName} notes={false} height={190}>
                 {(result) => (
                   <Ring
@@ -147,8 +136,7 @@ export default function Kernels() {
             </Panel>
             <Panel
               title="Tensor cores"
-              help="Kernel time by whether the kernel uses tensor cores (matrix cores), judged by its name."
-            >
+              help="Kernel time by whether the kernel uses tensor cores (matrix cores), judged by its name.">
               <View of={cores} notes={false} height={190}>
                 {(result) => <TensorCores ratios={ofRank(tableOf(result, 'ratios'), rank)} />}
               </View>
@@ -160,8 +148,7 @@ export default function Kernels() {
             options={[
               { value: 'name', label: 'By name' },
               { value: 'name-op', label: 'By name, operator and launch' },
-            ]}
-          >
+            ]}>
             {(result) => <KernelTable result={result} rank={rank} />}
           </GroupedTable>
         </>

@@ -144,8 +144,7 @@ function Tables({ device, range }: { device: Device; range: Range | null }) {
             { id: 'blocks', title: 'Blocks', help: 'Each block from its allocation to its release' },
           ]}
         />
-      }
-    >
+      }>
       <View of={loaded} height={480} notes={false}>
         {(result) =>
           tab.value === 'blocks' ? (
@@ -188,8 +187,7 @@ export default function Memory() {
             options={devices.map((one) => ({ value: one.key, label: one.label }))}
           />
         )
-      }
-    >
+      }>
       <View of={loaded} height={700} notes={false}>
         {(result) =>
           !device ? (
@@ -215,14 +213,12 @@ export default function Memory() {
                       </Button>
                       <a
                         class="button button-quiet"
-                        href={hashOf('timeline', { from: String(range.from), to: String(range.to) })}
-                      >
+                        href={hashOf('timeline', { from: String(range.from), to: String(range.to) })}>
                         Show in the timeline
                       </a>
                     </>
                   )
-                }
-              >
+                }>
                 <Curve result={result} device={device} range={range} onRange={setRange} />
               </Panel>
               <Tables device={device} range={range} />

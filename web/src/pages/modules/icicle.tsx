@@ -47,8 +47,7 @@ function BarBox({
       }}
       data-tip={tip}
       aria-label={tip.replaceAll('\n', ', ')}
-      onClick={onSelect}
-    >
+      onClick={onSelect}>
       {label}
     </button>
   );
@@ -62,8 +61,7 @@ export function Icicle({ root, valueOf, tipOf, onSelect, selected }: IcicleProps
       class="icicle"
       style={{ height: `${(depth + 1) * ROW}px` }}
       role="group"
-      aria-label={`Modules of ${root.name}`}
-    >
+      aria-label={`Modules of ${root.name}`}>
       {bars.map((bar) => (
         <BarBox
           key={bar.node.id}

@@ -18,8 +18,7 @@ function Actions({ result, rank }: { result: Result; rank: string }) {
   return (
     <Panel
       title="Trainer actions"
-      help="Actions marked by Lightning's profiler, nested by time on their thread."
-    >
+      help="Actions marked by Lightning's profiler, nested by time on their thread.">
       <Tree
         table={table}
         id="actions"
@@ -91,8 +90,7 @@ export default function Modules() {
     <Page
       title="Modules"
       help={PAGE_HELP}
-      actions={<RankSelect ranks={ranks} value={rank} choice={choice} />}
-    >
+      actions={<RankSelect ranks={ranks} value={rank} choice={choice} />}>
       <View of={modules} height={700} notes={false}>
         {(own) => (
           <View of={lightning} height={700} notes={false}>

@@ -124,8 +124,7 @@ export function ModuleTree({ table, rank, id }: { table: Table; rank: string; id
                 : [{ value: 'host', label: 'Host' }]
             }
           />
-        }
-      >
+        }>
         <Flames roots={roots} zoomed={zoomed} valueOf={valueOf} table={own} />
       </Panel>
       <Panel title="Modules">

@@ -4,16 +4,7 @@ import { tableOf, urlOf, type CellValue, type Column, type Result, type Table } 
 import { DataTable, Notes, Page, Panel, Ring, View } from '../../components';
 import { GroupedTable, useGrouped } from '../common/grouped';
 import { TimelineName } from '../common/links';
-import {
-  addUp,
-  ALL,
-  asText,
-  ofRank,
-  place,
-  rankKey,
-  shownColumns,
-  sumOf,
-} from '../common/tables';
+import { addUp, ALL, asText, ofRank, place, rankKey, shownColumns, sumOf } from '../common/tables';
 import { CallStacks } from './call-stacks';
 import './operators.css';
 
@@ -122,8 +113,7 @@ export default function Operators() {
         options={[
           { value: 'name', label: 'By name' },
           { value: 'name-shape', label: 'By name and shapes' },
-        ]}
-      >
+        ]}>
         {(result) => <OperatorTable result={result} rank={rank} />}
       </GroupedTable>
     </Page>

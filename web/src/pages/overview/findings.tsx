@@ -60,8 +60,7 @@ function Finding({ row, ranks }: { row: Record<string, CellValue>; ranks: number
         {ranks > 1 && <Ranks value={row.ranks} of={ranks} />}
         <span
           class="finding-gain"
-          data-tip="Estimate of the step time saved; findings of one rank never count the same time twice"
-        >
+          data-tip="Estimate of the step time saved; findings of one rank never count the same time twice">
           {gainOf(row, ranks)}
         </span>
       </div>
@@ -91,8 +90,7 @@ export function Findings({ result, rank }: { result: Result; rank: string }) {
     <Panel
       title={isPart ? `Findings about ${rankLabel(rank)}` : 'Findings'}
       help={isPart ? `${HELP} Numbers are those of the whole run.` : HELP}
-      actions={isPart && <span class="muted">{`${rows.length} of the run's ${all.length}`}</span>}
-    >
+      actions={isPart && <span class="muted">{`${rows.length} of the run's ${all.length}`}</span>}>
       {rows.length === 0 ? (
         <Empty reason={`No recommendations for this ${isPart ? 'rank' : 'run'}.`} />
       ) : (

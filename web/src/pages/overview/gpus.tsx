@@ -112,7 +112,15 @@ function noRows(hasKernels: boolean): string {
     : 'not available: the trace has no kernels';
 }
 
-export function Gpus({ table, several, hasKernels }: { table: Table; several: boolean; hasKernels: boolean }) {
+export function Gpus({
+  table,
+  several,
+  hasKernels,
+}: {
+  table: Table;
+  several: boolean;
+  hasKernels: boolean;
+}) {
   if (table.rows.length === 0) return <Empty reason={noRows(hasKernels)} />;
   if (table.rows.length > MOST_CARDS)
     return <DataTable id="gpus" table={table} columns={filledColumns(table)} titles={TITLES} height={420} />;

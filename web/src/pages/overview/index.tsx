@@ -89,8 +89,7 @@ export default function Overview() {
   return (
     <Page
       title="Overview"
-      actions={<RankSelect ranks={ranks} value={rank} choice={choice} all="all ranks (mean)" />}
-    >
+      actions={<RankSelect ranks={ranks} value={rank} choice={choice} all="all ranks (mean)" />}>
       <View of={overview} height={900} notes={false}>
         {(result) => (
           <div class="overview">

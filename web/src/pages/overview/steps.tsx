@@ -60,8 +60,7 @@ export function StepChart({ result, rank }: { result: Result; rank: string }) {
           ? `${ROLE_HELP} ${STEP_HELP} The bars are means over the ranks.`
           : `${ROLE_HELP} ${STEP_HELP}`
       }
-      actions={<ChartOrTable choice={shown} />}
-    >
+      actions={<ChartOrTable choice={shown} />}>
       {isEmpty ? (
         <Empty reason="not available: the trace has no events that take time" />
       ) : shown.value === 'table' ? (

@@ -109,9 +109,7 @@ function WithSm({
   return (
     <>
       <Chart lines={lines} dashed={sm} markers={markers} />
-      {sm.length === 0 && (
-        <p class="muted">SM efficiency not available: blocks per SM were not recorded</p>
-      )}
+      {sm.length === 0 && <p class="muted">SM efficiency not available: blocks per SM were not recorded</p>}
     </>
   );
 }
@@ -149,8 +147,7 @@ export function Utilization({ result, rank }: { result: Result; rank: string }) 
             onChange={(on) => (withSm.value = on ? 'yes' : '')}
           />
         )
-      }
-    >
+      }>
       {lines.length === 0 ? (
         <Empty reason="not available: no kernel ran on a device" />
       ) : withSm.value === 'yes' ? (

@@ -188,7 +188,9 @@ function Outcome({ answer, sql }: { answer: Answer; sql: string }) {
   const notes = [
     ...(answer.result?.input.notes ?? []),
     ...(answer.result?.truncated ? ['There are more rows: add a LIMIT or a WHERE, or save all as CSV.'] : []),
-    ...(traces.value !== null ? ['SQL sees all workers of the run, whichever are chosen: WHERE rank = 0.'] : []),
+    ...(traces.value !== null
+      ? ['SQL sees all workers of the run, whichever are chosen: WHERE rank = 0.']
+      : []),
   ];
   return (
     <Panel
