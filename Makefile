@@ -56,6 +56,7 @@ wheel:
 
 format:
 	@tools/run-format
+	@tools/check-web --fix || [ $$? -eq 77 ]
 
 clean:
 	@rm -rf build

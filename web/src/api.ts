@@ -241,7 +241,10 @@ export function cached<T>(route: string, params: Params = {}, signal?: AbortSign
       .then((r) => r.json())
       .then(keepHints)
       .then(
-        (value: unknown) => ((made.done = true), value),
+        (value: unknown) => {
+          made.done = true;
+          return value;
+        },
         (error: unknown) => {
           if (cache.get(url) === made) cache.delete(url);
           throw error;

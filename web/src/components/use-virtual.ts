@@ -1,7 +1,7 @@
 // Rows on demand: @tanstack/virtual-core bound to a scrolling element.
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
 import type { RefObject } from 'preact';
-import { useLayoutEffect, useReducer, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 
 export type RowVirtualizer = Virtualizer<HTMLDivElement, HTMLElement>;
 
@@ -11,7 +11,8 @@ export function useVirtual(
   rowHeight: number,
   keyOf?: (i: number) => string,
 ): RowVirtualizer {
-  const [, redraw] = useReducer((n: number, _: void) => n + 1, 0);
+  const [, setRound] = useState(0);
+  const redraw = () => setRound((n) => n + 1);
   const options = {
     count,
     getScrollElement: () => scroller.current,

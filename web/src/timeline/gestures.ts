@@ -12,6 +12,11 @@ import { DRAW_ALL, DRAW_HEADER, DRAW_OVERLAY, type Area, type Store } from './st
 import { panRange, spanOf, zoomRange } from './view';
 import { TrackKind } from './track-kind';
 
+enum MouseButton {
+  Main = 0,
+  Middle = 1,
+}
+
 /** A press that moves less than this is a click. */
 const DRAG_FROM = 4;
 // ---- tracks
@@ -33,7 +38,7 @@ export function watchTracks(store: Store, canvas: HTMLCanvasElement): Undo {
       y,
       time: store.timeAt(x),
       scroll: store.scrollTop,
-      isPan: e.shiftKey || e.button === 1,
+      isPan: e.shiftKey || e.button === MouseButton.Middle,
       isDrag: false,
     };
     canvas.setPointerCapture(e.pointerId);
@@ -208,7 +213,7 @@ export function watchHeader(store: Store, canvas: HTMLCanvasElement): Undo {
   const isInMap = (e: MouseEvent): boolean => e.clientY - canvas.getBoundingClientRect().top < MAP_HEIGHT;
 
   const onDown = (e: PointerEvent): void => {
-    if (e.button !== 0) return;
+    if (e.button !== MouseButton.Main) return;
     canvas.setPointerCapture(e.pointerId);
     e.preventDefault();
     if (!isInMap(e)) {
@@ -265,7 +270,10 @@ export function watchHeader(store: Store, canvas: HTMLCanvasElement): Undo {
     store.invalidate(DRAW_ALL);
   };
   const onDouble = (e: MouseEvent): void => {
-    if (isInMap(e)) return store.setView(store.model.bounds);
+    if (isInMap(e)) {
+      store.setView(store.model.bounds);
+      return;
+    }
     const step = store.model.steps.find((s) => timeIn(s, store.timeAt(x(e))));
     if (step) store.setView(wholeStep(step));
   };

@@ -60,7 +60,10 @@ export function stepRow(store: Store, direction: 1 | -1): void {
     for (; row >= 0 && row < track.rows; row += direction) {
       const isSame = track.id === event.track;
       const found = eventAt(store, track.id, row, time, isSame ? store.nsPerPixel() * 2 : slack);
-      if (found) return goToEvent(store, found);
+      if (found) {
+        goToEvent(store, found);
+        return;
+      }
     }
     row = direction > 0 ? 0 : -2;
   }
@@ -75,6 +78,9 @@ export function selectMiddle(store: Store): void {
   for (const line of lines) {
     if (line.track?.kind !== TrackKind.Spans) continue;
     const found = eventAt(store, line.track.id, 0, time, spanOf(store.view));
-    if (found) return selectEvent(store, found);
+    if (found) {
+      selectEvent(store, found);
+      return;
+    }
   }
 }

@@ -231,7 +231,7 @@ export function drawCounter(
     for (let x = 0; x < s.width; x++) {
       const yHigh = highs[x]!;
       // nothing is known where lows is not a number
-      if (y < yHigh || lows[x]! !== lows[x]!) continue;
+      if (y < yHigh || Number.isNaN(lows[x]!)) continue;
       s.words[row + x] = y === yHigh ? p.counterLine : y <= lows[x]! ? p.counterBand : p.counterFill;
     }
   }
@@ -248,7 +248,7 @@ function spreadPoints(width: number, piece: Piece, t: Scale): void {
     const to = i + 1 < end ? Math.floor((time[i + 1]! + offset) * t.scale) : right;
     if (to < left || from >= right) continue;
     for (let x = Math.max(from, left); x <= Math.min(to, right - 1); x++) {
-      const isNew = lows[x]! !== lows[x]!;
+      const isNew = Number.isNaN(lows[x]!);
       // behind its first pixel a point is only its last value, until the next one
       const l = x === from ? low[i]! : last[i]!;
       const h = x === from ? high[i]! : last[i]!;

@@ -26,8 +26,10 @@ function SearchField({ store }: { store: Store }) {
       e.preventDefault();
       const direction = e.shiftKey ? -1 : 1;
       const text = e.currentTarget.value;
-      if (text === store.search.value.query && !store.search.value.isPending)
-        return stepSearch(store, direction);
+      if (text === store.search.value.query && !store.search.value.isPending) {
+        stepSearch(store, direction);
+        return;
+      }
       clearTimeout(timer.current);
       void search(store, text).then(() => stepSearch(store, direction));
     } else if (e.key === 'Escape') {

@@ -1,5 +1,5 @@
 // Steps and workers of the distributed view, as stacks and as a map of ranks and steps.
-import { type CellValue, type Table } from '../../api';
+import type { CellValue, Table } from '../../api';
 import { asNumber, asText, place, rankKey, rankLabel } from '../common/tables';
 
 /** The row of the averages, and the calls outside steps. */

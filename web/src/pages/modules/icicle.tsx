@@ -15,7 +15,7 @@ function colorOf(name: string): string {
 
 interface IcicleProps {
   root: Node;
-  valueOf: (node: Node) => number;
+  amountOf: (node: Node) => number;
   /** what the tooltip says of a bar */
   tipOf: (node: Node) => string;
   onSelect: (node: Node) => void;
@@ -53,8 +53,8 @@ function BarBox({
   );
 }
 
-export function Icicle({ root, valueOf, tipOf, onSelect, selected }: IcicleProps) {
-  const bars = barsOf(root, valueOf).filter((bar) => bar.width >= THINNEST);
+export function Icicle({ root, amountOf, tipOf, onSelect, selected }: IcicleProps) {
+  const bars = barsOf(root, amountOf).filter((bar) => bar.width >= THINNEST);
   const depth = bars.reduce((most, bar) => Math.max(most, bar.level), 0);
   return (
     <div

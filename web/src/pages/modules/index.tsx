@@ -84,8 +84,7 @@ export default function Modules() {
     .flatMap((table) => ranksOf(table))
     .filter((rank, at, all) => all.indexOf(rank) === at);
   const rank = chosenRank(choice.value === ALL ? '' : choice.value, ranks, ranks[0] ?? ALL);
-  const isLightning =
-    lightning.result !== null && lightning.result.tables.some((table) => table.rows.length > 0);
+  const isLightning = lightning.result?.tables.some((table) => table.rows.length > 0) ?? false;
   return (
     <Page
       title="Modules"

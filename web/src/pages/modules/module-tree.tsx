@@ -1,6 +1,6 @@
 // One tree of modules: bars of the largest roots, and all numbers as a tree table.
 import { useMemo } from 'preact/hooks';
-import { type Table } from '../../api';
+import type { Table } from '../../api';
 import { Choices, Empty, Panel, Tree } from '../../components';
 import { formatCount, formatDuration, formatPercent } from '../../format';
 import { urlSignal } from '../../state';
@@ -47,23 +47,23 @@ function findNode(roots: Node[], id: number | null): Node | null {
 interface FlameProps {
   roots: Node[];
   zoomed: Node | null;
-  valueOf: (node: Node) => number;
+  amountOf: (node: Node) => number;
   table: Table;
 }
 
-function Flames({ roots, zoomed, valueOf, table }: FlameProps) {
+function Flames({ roots, zoomed, amountOf, table }: FlameProps) {
   const zoom = urlSignal('module', '');
   const callsAt = place(table, 'occurrences');
-  const sorted = [...roots].filter((root) => valueOf(root) > 0).sort((a, b) => valueOf(b) - valueOf(a));
+  const sorted = [...roots].filter((root) => amountOf(root) > 0).sort((a, b) => amountOf(b) - amountOf(a));
   const shown = zoomed ? [zoomed] : sorted.slice(0, SHOWN_ROOTS);
-  if (shown.length === 0 || valueOf(shown[0]!) <= 0)
+  if (shown.length === 0 || amountOf(shown[0]!) <= 0)
     return <Empty reason="No such time was recorded in it." />;
-  const total = sorted.reduce((sum, root) => sum + valueOf(root), 0);
+  const total = sorted.reduce((sum, root) => sum + amountOf(root), 0);
   const tipOf = (node: Node) => {
     const calls = asNumber(node.row[callsAt]) ?? 0;
     return (
-      `${node.name}\n${formatDuration(valueOf(node))} in ${formatCount(calls)} calls · ` +
-      `${formatPercent((100 * valueOf(node)) / total)} of all modules`
+      `${node.name}\n${formatDuration(amountOf(node))} in ${formatCount(calls)} calls · ` +
+      `${formatPercent((100 * amountOf(node)) / total)} of all modules`
     );
   };
   return (
@@ -76,11 +76,11 @@ function Flames({ roots, zoomed, valueOf, table }: FlameProps) {
       {shown.map((root) => (
         <div key={root.id} class="flame">
           <h3>
-            {root.name} <span class="muted">{formatDuration(valueOf(root))}</span>
+            {root.name} <span class="muted">{formatDuration(amountOf(root))}</span>
           </h3>
           <Icicle
             root={root}
-            valueOf={valueOf}
+            amountOf={amountOf}
             tipOf={tipOf}
             selected={zoomed?.id ?? null}
             onSelect={(node) => (zoom.value = zoomed?.id === node.id ? '' : String(node.id))}
@@ -102,7 +102,7 @@ export function ModuleTree({ table, rank, id }: { table: Table; rank: string; id
   const zoom = urlSignal('module', '');
   const kind = by.value === 'host' || !hasDevice ? 'host' : 'device';
   const at = place(own, kind === 'host' ? 'host_duration' : 'device_duration');
-  const valueOf = (node: Node) => asNumber(node.row[at]) ?? 0;
+  const amountOf = (node: Node) => asNumber(node.row[at]) ?? 0;
   const zoomed = findNode(roots, zoom.value === '' ? null : Number(zoom.value));
   const idAt = place(own, 'id');
   return (
@@ -125,7 +125,7 @@ export function ModuleTree({ table, rank, id }: { table: Table; rank: string; id
             }
           />
         }>
-        <Flames roots={roots} zoomed={zoomed} valueOf={valueOf} table={own} />
+        <Flames roots={roots} zoomed={zoomed} amountOf={amountOf} table={own} />
       </Panel>
       <Panel title="Modules">
         <Tree

@@ -1,5 +1,5 @@
 // Trees of modules as they come: parents before their children, so nothing here needs recursion.
-import { type CellValue, type Table } from '../../api';
+import type { CellValue, Table } from '../../api';
 import { asNumber, asText, place } from '../common/tables';
 
 export interface Node {
@@ -50,17 +50,17 @@ export interface Bar {
  * Bars below a root: as wide as their part of it, children from left to right below their parent. Children
  * that have more than their parent (device work that two of them share) are made to fit.
  */
-export function barsOf(root: Node, valueOf: (node: Node) => number): Bar[] {
-  const total = valueOf(root);
+export function barsOf(root: Node, amountOf: (node: Node) => number): Bar[] {
+  const total = amountOf(root);
   if (!(total > 0)) return [];
   const bars: Bar[] = [{ node: root, left: 0, width: 1, level: 0 }];
   for (let at = 0; at < bars.length; at++) {
     const bar = bars[at]!;
-    const sum = bar.node.children.reduce((all, child) => all + Math.max(0, valueOf(child)), 0);
-    const scale = bar.width / Math.max(sum, valueOf(bar.node));
+    const sum = bar.node.children.reduce((all, child) => all + Math.max(0, amountOf(child)), 0);
+    const scale = bar.width / Math.max(sum, amountOf(bar.node));
     let left = bar.left;
     for (const child of bar.node.children) {
-      const width = Math.max(0, valueOf(child)) * scale;
+      const width = Math.max(0, amountOf(child)) * scale;
       if (width > 0) bars.push({ node: child, left, width, level: bar.level + 1 });
       left += width;
     }

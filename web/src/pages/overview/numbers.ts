@@ -48,8 +48,8 @@ export function executions(result: Result): Execution[] {
 export function meanExecution(all: Execution[]): Execution | null {
   const steps = all.reduce((sum, one) => sum + one.steps, 0);
   if (steps === 0) return null;
-  const mean = (valueOf: (one: Execution) => number) =>
-    all.reduce((sum, one) => sum + valueOf(one) * one.steps, 0) / steps;
+  const mean = (amountOf: (one: Execution) => number) =>
+    all.reduce((sum, one) => sum + amountOf(one) * one.steps, 0) / steps;
   const names = ROLES.map((role) => role.label).filter((name) =>
     all.some((one) => one.parts.some((part) => part.name === name)),
   );
