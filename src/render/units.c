@@ -9,6 +9,30 @@
 #include "base/printable.h"
 #include "base/utf8.h"
 
+static const struct {
+    const char *name;
+    uint64_t ns, below;
+} duration_units[] = {
+#define DURATION_UNIT(name, ns, below) {name, ns, below},
+#define BYTE_UNIT(name)
+#include "render/units.def"
+#undef DURATION_UNIT
+#undef BYTE_UNIT
+};
+
+static const char *const byte_units[] = {
+#define DURATION_UNIT(name, ns, below)
+#define BYTE_UNIT(name) name,
+#include "render/units.def"
+#undef DURATION_UNIT
+#undef BYTE_UNIT
+};
+
+enum {
+    DURATION_UNITS = sizeof duration_units / sizeof *duration_units,
+    BYTE_UNITS = sizeof byte_units / sizeof *byte_units
+};
+
 /* Four significant digits without useless zeros behind the point: 1.5, 12.34, 123.4, 1234. */
 static void add_scaled(kino__buffer *out, double value)
 {
@@ -30,17 +54,14 @@ void kino__format_duration(kino__buffer *out, int64_t ns)
     if (ns < 0)
         kino__buffer_add(out, KINO__STR("-"));
     const uint64_t second = 1000000000u;
+    size_t unit = 0;
+    while (unit < DURATION_UNITS && size >= duration_units[unit].below)
+        unit++;
     if (size < 1000) {
         kino__buffer_printf(out, "%" PRIu64 " ns", size);
-    } else if (size < 999950) { /* what would round to 1000.0 goes to the next unit */
-        add_scaled(out, (double)size / 1e3);
-        kino__buffer_add(out, KINO__STR(" µs"));
-    } else if (size < 999950000) {
-        add_scaled(out, (double)size / 1e6);
-        kino__buffer_add(out, KINO__STR(" ms"));
-    } else if (size < 60 * second) {
-        add_scaled(out, (double)size / 1e9);
-        kino__buffer_add(out, KINO__STR(" s"));
+    } else if (unit < DURATION_UNITS) {
+        add_scaled(out, (double)size / (double)duration_units[unit].ns);
+        kino__buffer_printf(out, " %s", duration_units[unit].name);
     } else if (size < 3600 * second) {
         kino__buffer_printf(out, "%" PRIu64 " min %02" PRIu64 " s", size / (60 * second),
                             size / second % 60);
@@ -52,7 +73,6 @@ void kino__format_duration(kino__buffer *out, int64_t ns)
 
 void kino__format_bytes(kino__buffer *out, int64_t bytes)
 {
-    static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
     double value = bytes < 0 ? -(double)bytes : (double)bytes;
     if (bytes < 0)
         kino__buffer_add(out, KINO__STR("-"));
@@ -61,10 +81,10 @@ void kino__format_bytes(kino__buffer *out, int64_t bytes)
         return;
     }
     size_t unit = 0;
-    for (value /= 1000; value >= 999.95 && unit + 1 < sizeof units / sizeof *units; unit++)
+    for (value /= 1000; value >= 999.95 && unit + 1 < BYTE_UNITS; unit++)
         value /= 1000;
     add_scaled(out, value);
-    kino__buffer_printf(out, " %s", units[unit]);
+    kino__buffer_printf(out, " %s", byte_units[unit]);
 }
 
 void kino__format_count(kino__buffer *out, int64_t value)

@@ -1,5 +1,6 @@
 // Numbers for people, by the rules of the command line (src/render/units.c), so that both show the same text.
 import type { CellValue, Column } from './api';
+import { byteUnits, durationUnits } from './units';
 
 /** Digits are cut as C's printf does: of two equally near, the even one. JavaScript takes the greater. */
 function tieToEven(text: string, exact: string): string {
@@ -28,11 +29,9 @@ export function formatDuration(ns: number): string {
   if (!Number.isFinite(ns)) return '–';
   const size = Math.round(Math.abs(ns));
   const sign = ns < 0 && size > 0 ? '-' : '';
-  // What would round to 1000.0 goes to the next unit.
   if (size < 1000) return `${sign}${size} ns`;
-  if (size < 999950) return `${sign}${scaled(size / 1e3)} µs`;
-  if (size < 999950000) return `${sign}${scaled(size / 1e6)} ms`;
-  if (size < 60e9) return `${sign}${scaled(size / 1e9)} s`;
+  const unit = durationUnits.find((one) => size < one.below);
+  if (unit) return `${sign}${scaled(size / unit.ns)} ${unit.name}`;
   const seconds = Math.floor(size / 1e9);
   if (size < 3600e9) return `${sign}${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`;
   return `${sign}${Math.floor(seconds / 3600)} h ${two(Math.floor(seconds / 60) % 60)} min`;
@@ -43,10 +42,9 @@ export function formatBytes(n: number): string {
   const sign = n < 0 ? '-' : '';
   let value = Math.abs(n);
   if (value < 1000) return `${sign}${fixed(value, 0)} B`;
-  const units = ['kB', 'MB', 'GB', 'TB', 'PB', 'EB'];
   let unit = 0;
-  for (value /= 1000; value >= 999.95 && unit + 1 < units.length; unit++) value /= 1000;
-  return `${sign}${scaled(value)} ${units[unit]}`;
+  for (value /= 1000; value >= 999.95 && unit + 1 < byteUnits.length; unit++) value /= 1000;
+  return `${sign}${scaled(value)} ${byteUnits[unit]}`;
 }
 
 export function formatPercent(p: number): string {
