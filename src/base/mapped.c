@@ -8,7 +8,6 @@
 #include "base/mapped.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/lock.h"
 
 enum {
     PAGE = 4096, /* where pages are larger, or pointers smaller, there is no guard */
@@ -36,7 +36,7 @@ static atomic_size_t beyond; /* mappings that found no slot */
 static atomic_int lost = NO_SLOT;
 static atomic_bool is_noted;
 static char *lost_path; /* of a file that is closed already; guarded by lock */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static kino__mutex lock = KINO__MUTEX_INIT(KINO__LOCK_MAPPED);
 /* NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables) */
 
 static int find_slot(uintptr_t address)
@@ -82,7 +82,7 @@ bool kino__mapped_guard(bool keeps_going)
 
 void kino__mapped_add(const char *data, size_t size, const char *path)
 {
-    pthread_mutex_lock(&lock);
+    kino__mutex_lock(&lock);
     int slot = 0;
     while (slot < SLOTS && atomic_load(&slots[slot].start))
         slot++;
@@ -93,12 +93,12 @@ void kino__mapped_add(const char *data, size_t size, const char *path)
     } else {
         (void)atomic_fetch_add(&beyond, 1); /* stays: from now on every address is guarded */
     }
-    pthread_mutex_unlock(&lock);
+    kino__mutex_unlock(&lock);
 }
 
 void kino__mapped_remove(const char *data)
 {
-    pthread_mutex_lock(&lock);
+    kino__mutex_lock(&lock);
     int slot = 0;
     while (slot < SLOTS && atomic_load(&slots[slot].start) != (uintptr_t)data)
         slot++;
@@ -112,7 +112,7 @@ void kino__mapped_remove(const char *data)
         }
         slots[slot].path = NULL;
     }
-    pthread_mutex_unlock(&lock);
+    kino__mutex_unlock(&lock);
 }
 
 kino_status kino__mapped_check(kino_error *err)
@@ -120,12 +120,12 @@ kino_status kino__mapped_check(kino_error *err)
     int slot = atomic_load(&lost);
     if (slot == NO_SLOT)
         return KINO_OK;
-    pthread_mutex_lock(&lock);
+    kino__mutex_lock(&lock);
     const char *path = lost_path;
     if (!path && slot < SLOTS)
         path = slots[slot].path;
     kino_status st = kino__fail_file(err, KINO_IO, "read", path ? path : "an input file",
                                      "it was truncated while it was being read");
-    pthread_mutex_unlock(&lock);
+    kino__mutex_unlock(&lock);
     return st;
 }

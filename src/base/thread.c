@@ -7,12 +7,13 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/lock.h"
 
 struct kino__pool {
     unsigned jobs;
     unsigned threads; /* really started: jobs - 1, or fewer when the system refused */
     pthread_t *ids;
-    pthread_mutex_t lock;
+    kino__mutex lock;
     pthread_cond_t has_work; /* generation changed or stop */
     pthread_cond_t is_idle;  /* busy reached 0 */
     uint64_t generation;     /* guarded by lock, as all down to stop */
@@ -50,21 +51,21 @@ static void *thread_main(void *argument)
 {
     kino__pool *pool = argument;
     uint64_t seen = 0;
-    pthread_mutex_lock(&pool->lock);
+    kino__mutex_lock(&pool->lock);
     unsigned worker = ++pool->next_worker;
     for (;;) {
         while (pool->generation == seen && !pool->stop)
-            pthread_cond_wait(&pool->has_work, &pool->lock);
+            kino__mutex_wait(&pool->lock, &pool->has_work);
         if (pool->stop)
             break;
         seen = pool->generation;
-        pthread_mutex_unlock(&pool->lock);
+        kino__mutex_unlock(&pool->lock);
         drain(pool, worker);
-        pthread_mutex_lock(&pool->lock);
+        kino__mutex_lock(&pool->lock);
         if (--pool->busy == 0)
             pthread_cond_signal(&pool->is_idle);
     }
-    pthread_mutex_unlock(&pool->lock);
+    kino__mutex_unlock(&pool->lock);
     return NULL;
 }
 
@@ -84,7 +85,7 @@ kino_status kino__pool_new(unsigned jobs, kino__pool **out, kino_error *err)
     }
     pool->jobs = jobs;
     pool->ids = ids;
-    pthread_mutex_init(&pool->lock, NULL);
+    kino__mutex_init(&pool->lock, KINO__LOCK_POOL);
     pthread_cond_init(&pool->has_work, NULL);
     pthread_cond_init(&pool->is_idle, NULL);
     while (pool->threads + 1 < jobs &&
@@ -98,15 +99,15 @@ void kino__pool_free(kino__pool *pool)
 {
     if (!pool)
         return;
-    pthread_mutex_lock(&pool->lock);
+    kino__mutex_lock(&pool->lock);
     pool->stop = true;
     pthread_cond_broadcast(&pool->has_work);
-    pthread_mutex_unlock(&pool->lock);
+    kino__mutex_unlock(&pool->lock);
     for (unsigned i = 0; i < pool->threads; i++)
         pthread_join(pool->ids[i], NULL);
     pthread_cond_destroy(&pool->is_idle);
     pthread_cond_destroy(&pool->has_work);
-    pthread_mutex_destroy(&pool->lock);
+    kino__mutex_destroy(&pool->lock);
     free(pool->ids);
     free(pool);
 }
@@ -123,7 +124,7 @@ void kino__pool_run(kino__pool *pool, size_t count, kino__pool_work work, void *
             work(context, 0, i);
         return;
     }
-    pthread_mutex_lock(&pool->lock);
+    kino__mutex_lock(&pool->lock);
     pool->work = work;
     pool->context = context;
     pool->count = count;
@@ -131,10 +132,10 @@ void kino__pool_run(kino__pool *pool, size_t count, kino__pool_work work, void *
     pool->busy = pool->threads;
     pool->generation++;
     pthread_cond_broadcast(&pool->has_work);
-    pthread_mutex_unlock(&pool->lock);
+    kino__mutex_unlock(&pool->lock);
     drain(pool, 0);
-    pthread_mutex_lock(&pool->lock);
+    kino__mutex_lock(&pool->lock);
     while (pool->busy)
-        pthread_cond_wait(&pool->is_idle, &pool->lock);
-    pthread_mutex_unlock(&pool->lock);
+        kino__mutex_wait(&pool->lock, &pool->is_idle);
+    kino__mutex_unlock(&pool->lock);
 }

@@ -22,6 +22,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/lock.h"
 
 #define SHARE(key, help, remembered)                                                               \
     {                                                                                              \
@@ -98,7 +99,7 @@ typedef struct reading {
 
 /* Shared by loop and thread. */
 typedef struct shared {
-    pthread_mutex_t mutex; /* guards what follows */
+    kino__mutex mutex; /* guards what follows */
     pthread_cond_t changed;
     bool must_stop, has_stopped;
     int64_t due_ns;          /* of the next sample */
@@ -191,9 +192,9 @@ static void read_all(shared *self)
 
 static void publish(shared *self)
 {
-    (void)pthread_mutex_lock(&self->mutex);
+    kino__mutex_lock(&self->mutex);
     self->newest = self->next;
-    (void)pthread_mutex_unlock(&self->mutex);
+    kino__mutex_unlock(&self->mutex);
 }
 
 /* Others may have asked for the GPUs' profiling counters, or their time may be over. */
@@ -209,28 +210,28 @@ static void follow_pause(shared *self, bool is_paused)
 /* Sleeps until `lead_ns` before the next sample; false: it is time to end. */
 static bool wait_for_turn(shared *self, int64_t lead_ns, int64_t *last_due_ns)
 {
-    (void)pthread_mutex_lock(&self->mutex);
+    kino__mutex_lock(&self->mutex);
     while (!self->must_stop) {
         bool is_paused = kino__clock_ns(CLOCK_MONOTONIC) < self->paused_until_ns;
         if (is_paused != self->is_paused) {
-            (void)pthread_mutex_unlock(&self->mutex);
+            kino__mutex_unlock(&self->mutex);
             follow_pause(self, is_paused);
-            (void)pthread_mutex_lock(&self->mutex);
+            kino__mutex_lock(&self->mutex);
             continue;
         }
         int64_t wake_ns = self->due_ns - lead_ns;
         if (self->due_ns <= *last_due_ns) { /* the loop has not come by yet */
-            (void)pthread_cond_wait(&self->changed, &self->mutex);
+            kino__mutex_wait(&self->mutex, &self->changed);
             continue;
         }
         if (kino__clock_ns(CLOCK_MONOTONIC) >= wake_ns)
             break;
         struct timespec until = {wake_ns / 1000000000, wake_ns % 1000000000};
-        (void)pthread_cond_timedwait(&self->changed, &self->mutex, &until);
+        (void)kino__mutex_wait_until(&self->mutex, &self->changed, &until);
     }
     *last_due_ns = self->due_ns;
     bool goes_on = !self->must_stop;
-    (void)pthread_mutex_unlock(&self->mutex);
+    kino__mutex_unlock(&self->mutex);
     return goes_on;
 }
 
@@ -244,11 +245,11 @@ static void work(shared *self)
         return;
     }
     self->next.reason[0] = '\0';
-    (void)pthread_mutex_lock(&self->mutex);
+    kino__mutex_lock(&self->mutex);
     for (size_t i = 0; i < LIBRARIES; i++)
         self->has_profiling |= self->states[i] && all_libraries[i]->has_profiling &&
                                all_libraries[i]->has_profiling(self->states[i]);
-    (void)pthread_mutex_unlock(&self->mutex);
+    kino__mutex_unlock(&self->mutex);
     while (wait_for_turn(self, lead_ns, &last_due_ns)) {
         int64_t begin_ns = kino__clock_ns(CLOCK_MONOTONIC);
         read_all(self);
@@ -266,10 +267,10 @@ static void *run(void *context)
 {
     shared *self = context;
     work(self);
-    (void)pthread_mutex_lock(&self->mutex);
+    kino__mutex_lock(&self->mutex);
     self->has_stopped = true;
     (void)pthread_cond_signal(&self->changed);
-    (void)pthread_mutex_unlock(&self->mutex);
+    kino__mutex_unlock(&self->mutex);
     return NULL;
 }
 
@@ -278,7 +279,7 @@ static void shared_free(shared *self)
     for (size_t i = 0; i < LIBRARIES; i++)
         free(self->states[i]);
     (void)pthread_cond_destroy(&self->changed);
-    (void)pthread_mutex_destroy(&self->mutex);
+    kino__mutex_destroy(&self->mutex);
     free(self);
 }
 
@@ -292,7 +293,7 @@ static shared *shared_new(int64_t interval_ns)
         return NULL;
     self->interval_ns = interval_ns;
     self->newest.read_ns = KINO_NO_TIME;
-    (void)pthread_mutex_init(&self->mutex, NULL);
+    kino__mutex_init(&self->mutex, KINO__LOCK_COLLECTOR);
     (void)pthread_condattr_init(&attributes);
     (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     (void)pthread_cond_init(&self->changed, &attributes);
@@ -334,14 +335,14 @@ static void close_gpu(void *context)
         return;
     int64_t until_ns = kino__clock_ns(CLOCK_MONOTONIC) + 1000000000;
     const struct timespec until = {until_ns / 1000000000, until_ns % 1000000000};
-    (void)pthread_mutex_lock(&with->mutex);
+    kino__mutex_lock(&with->mutex);
     with->must_stop = true;
     (void)pthread_cond_signal(&with->changed);
     int status = 0;
     while (!with->has_stopped && status == 0)
-        status = pthread_cond_timedwait(&with->changed, &with->mutex, &until);
+        status = kino__mutex_wait_until(&with->mutex, &with->changed, &until);
     bool has_stopped = with->has_stopped;
-    (void)pthread_mutex_unlock(&with->mutex);
+    kino__mutex_unlock(&with->mutex);
     if (!has_stopped) {
         (void)pthread_detach(self->thread);
         return;
@@ -357,7 +358,7 @@ bool kino__metrics_pause_profiling(kino__metrics *metrics, int64_t seconds)
     if (!with)
         return false;
     int64_t most = INT64_MAX / 4000000000;
-    (void)pthread_mutex_lock(&with->mutex);
+    kino__mutex_lock(&with->mutex);
     bool has_profiling = with->has_profiling;
     int64_t now_ns = kino__clock_ns(CLOCK_MONOTONIC);
     bool was_paused = now_ns < with->paused_until_ns;
@@ -365,7 +366,7 @@ bool kino__metrics_pause_profiling(kino__metrics *metrics, int64_t seconds)
         with->paused_until_ns =
             seconds > 0 ? now_ns + (seconds < most ? seconds : most) * 1000000000 : 0;
     (void)pthread_cond_signal(&with->changed);
-    (void)pthread_mutex_unlock(&with->mutex);
+    kino__mutex_unlock(&with->mutex);
     return has_profiling && (seconds > 0 || was_paused);
 }
 
@@ -446,7 +447,7 @@ static unsigned take_reading(state *self, kino__metrics *metrics, int64_t *read_
 {
     shared *from = self->shared;
     unsigned count = 0;
-    (void)pthread_mutex_lock(&from->mutex);
+    kino__mutex_lock(&from->mutex);
     const reading *newest = &from->newest;
     int64_t age_ns = newest->read_ns == KINO_NO_TIME ? metrics->now_ns - self->started_ns
                                                      : metrics->now_ns - newest->read_ns;
@@ -464,7 +465,7 @@ static unsigned take_reading(state *self, kino__metrics *metrics, int64_t *read_
         memcpy(self->gpus, newest->gpus, count * sizeof *self->gpus);
     from->due_ns = metrics->now_ns + from->interval_ns;
     (void)pthread_cond_signal(&from->changed);
-    (void)pthread_mutex_unlock(&from->mutex);
+    kino__mutex_unlock(&from->mutex);
     return count;
 }
 

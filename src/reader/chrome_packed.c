@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/lock.h"
 #include "reader/chrome_internal.h"
 #include "store/args.h"
 #include "store/text_sources.h"
@@ -41,7 +42,7 @@ typedef struct feeder {
     bool is_damaged;
     bool is_beyond; /* it has more: nothing was read of that */
     /* the queue; all guarded by lock */
-    pthread_mutex_t lock;
+    kino__mutex lock;
     pthread_cond_t changed;
     size_t filled, taken; /* blocks so far; taken ones are free again except the last */
     bool is_done, is_stopped;
@@ -79,23 +80,23 @@ static void *feed(void *argument)
 {
     feeder *f = argument;
     for (;;) {
-        pthread_mutex_lock(&f->lock);
+        kino__mutex_lock(&f->lock);
         if (f->filled - f->taken >= AHEAD) {
             f->feeder_waits = true;
             while (f->filled - f->taken > RESUME && !f->is_stopped)
-                pthread_cond_wait(&f->changed, &f->lock);
+                kino__mutex_wait(&f->lock, &f->changed);
             f->feeder_waits = false;
         }
         bool stop = f->is_stopped;
         block *b = &f->blocks[f->filled % BLOCKS];
-        pthread_mutex_unlock(&f->lock);
+        kino__mutex_unlock(&f->lock);
         bool has_text = !stop && fill(f, b);
-        pthread_mutex_lock(&f->lock);
+        kino__mutex_lock(&f->lock);
         f->filled += has_text;
         f->is_done = !has_text;
         if (f->parser_waits)
             pthread_cond_broadcast(&f->changed);
-        pthread_mutex_unlock(&f->lock);
+        kino__mutex_unlock(&f->lock);
         if (!has_text)
             return NULL;
     }
@@ -108,29 +109,29 @@ static block *next_block(feeder *f)
         block *b = &f->blocks[f->filled++ % BLOCKS];
         return fill(f, b) ? b : NULL;
     }
-    pthread_mutex_lock(&f->lock);
+    kino__mutex_lock(&f->lock);
     f->parser_waits = true;
     while (f->taken == f->filled && !f->is_done)
-        pthread_cond_wait(&f->changed, &f->lock);
+        kino__mutex_wait(&f->lock, &f->changed);
     f->parser_waits = false;
     block *b = f->taken < f->filled ? &f->blocks[f->taken++ % BLOCKS] : NULL;
     if (f->feeder_waits && f->filled - f->taken <= RESUME)
         pthread_cond_broadcast(&f->changed);
-    pthread_mutex_unlock(&f->lock);
+    kino__mutex_unlock(&f->lock);
     return b;
 }
 
 static void feeder_deinit(feeder *f)
 {
     if (f->has_thread) {
-        pthread_mutex_lock(&f->lock);
+        kino__mutex_lock(&f->lock);
         f->is_stopped = true;
         pthread_cond_broadcast(&f->changed);
-        pthread_mutex_unlock(&f->lock);
+        kino__mutex_unlock(&f->lock);
         pthread_join(f->thread, NULL);
     }
     pthread_cond_destroy(&f->changed);
-    pthread_mutex_destroy(&f->lock);
+    kino__mutex_destroy(&f->lock);
     kino__source_close(f->source);
     for (int i = 0; i < BLOCKS; i++)
         free(f->blocks[i].memory);
@@ -143,7 +144,7 @@ static kino_status feeder_init(feeder *f, kino__packed_text *text, kino_str byte
                   .progress = context->progress,
                   .size = bytes.size,
                   .most = kino__load_most(context, bytes.size, KINO__TEXT_RATIO)};
-    pthread_mutex_init(&f->lock, NULL);
+    kino__mutex_init(&f->lock, KINO__LOCK_DECOMPRESSED);
     pthread_cond_init(&f->changed, NULL);
     for (int i = 0; i < BLOCKS; i++) {
         f->blocks[i].memory = malloc(ROOM_BYTES + BLOCK_BYTES + KINO__CHROME_PAD);

@@ -2,8 +2,9 @@
  * worth milliseconds, so looking through the list costs nothing. */
 #include "server/cache.h"
 
-#include <pthread.h>
 #include <stdlib.h>
+
+#include "base/lock.h"
 
 enum { MOST_ENTRIES = 512 };
 
@@ -17,7 +18,7 @@ struct entry {
 };
 
 struct kino__cache {
-    pthread_mutex_t lock;
+    kino__mutex lock;
     entry *first;
     uint64_t limit, bytes;
     size_t count;
@@ -28,7 +29,7 @@ kino__cache *kino__cache_new(uint64_t limit_bytes)
     kino__cache *cache = calloc(1, sizeof *cache);
     if (!cache)
         return NULL;
-    pthread_mutex_init(&cache->lock, NULL);
+    kino__mutex_init(&cache->lock, KINO__LOCK_CACHE);
     cache->limit = limit_bytes;
     return cache;
 }
@@ -48,7 +49,7 @@ void kino__cache_free(kino__cache *cache)
         next = e->next;
         entry_free(e);
     }
-    pthread_mutex_destroy(&cache->lock);
+    kino__mutex_destroy(&cache->lock);
     free(cache);
 }
 
@@ -67,7 +68,7 @@ static entry *take_out(kino__cache *cache, kino_str key, uint64_t hash)
 
 bool kino__cache_get(kino__cache *cache, kino_str key, kino__cached *out)
 {
-    pthread_mutex_lock(&cache->lock);
+    kino__mutex_lock(&cache->lock);
     entry *e = take_out(cache, key, kino__hash_bytes(key.data, key.size));
     if (e) {
         e->next = cache->first;
@@ -76,7 +77,7 @@ bool kino__cache_get(kino__cache *cache, kino_str key, kino__cached *out)
         kino__body_ref(out->plain);
         kino__body_ref(out->gzip);
     }
-    pthread_mutex_unlock(&cache->lock);
+    kino__mutex_unlock(&cache->lock);
     return e != NULL;
 }
 
@@ -111,12 +112,12 @@ void kino__cache_put(kino__cache *cache, kino_str key, const kino__cached *value
     memcpy(e->key, key.data, key.size);
     kino__body_ref(e->value.plain);
     kino__body_ref(e->value.gzip);
-    pthread_mutex_lock(&cache->lock);
+    kino__mutex_lock(&cache->lock);
     entry *old = take_out(cache, key, e->hash);
     e->next = cache->first;
     cache->first = e;
     entry *rest = make_room(cache);
-    pthread_mutex_unlock(&cache->lock);
+    kino__mutex_unlock(&cache->lock);
     if (old)
         entry_free(old);
     while (rest) {
@@ -128,8 +129,8 @@ void kino__cache_put(kino__cache *cache, kino_str key, const kino__cached *value
 
 uint64_t kino__cache_bytes(kino__cache *cache)
 {
-    pthread_mutex_lock(&cache->lock);
+    kino__mutex_lock(&cache->lock);
     uint64_t bytes = cache->bytes;
-    pthread_mutex_unlock(&cache->lock);
+    kino__mutex_unlock(&cache->lock);
     return bytes;
 }

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "base/error.h"
+#include "base/lock.h"
 
 void kino__thread_lower_priority(int by)
 {
@@ -44,7 +45,7 @@ static void *work_off(void *argument)
     kino__lane *lane = argument;
     if (lane->nice)
         kino__thread_lower_priority(lane->nice);
-    pthread_mutex_lock(&lane->lock);
+    kino__mutex_lock(&lane->lock);
     unsigned index = 0;
     while (!pthread_equal(lane->threads[index], pthread_self()))
         index++;
@@ -53,18 +54,18 @@ static void *work_off(void *argument)
         if (!request && lane->is_ending && !lane->first)
             break;
         if (!request) {
-            pthread_cond_wait(&lane->more, &lane->lock);
+            kino__mutex_wait(&lane->lock, &lane->more);
             continue;
         }
         lane->busy[index] = request->exclusive;
-        pthread_mutex_unlock(&lane->lock);
+        kino__mutex_unlock(&lane->lock);
         lane->work(request); /* gives it away */
-        pthread_mutex_lock(&lane->lock);
+        kino__mutex_lock(&lane->lock);
         if (lane->busy[index])
             pthread_cond_broadcast(&lane->more); /* one that had to wait may go now */
         lane->busy[index] = 0;
     }
-    pthread_mutex_unlock(&lane->lock);
+    kino__mutex_unlock(&lane->lock);
     return NULL;
 }
 
@@ -72,10 +73,10 @@ kino_status kino__lane_start(kino__lane *lane, unsigned threads, size_t most, in
                              void (*work)(kino__http_request *request), kino_error *err)
 {
     *lane = (kino__lane){.most = most, .nice = nice, .work = work};
-    pthread_mutex_init(&lane->lock, NULL);
+    kino__mutex_init(&lane->lock, KINO__LOCK_LANE);
     pthread_cond_init(&lane->more, NULL);
     kino_status st = KINO_OK;
-    pthread_mutex_lock(&lane->lock); /* threads look for themselves in the list */
+    kino__mutex_lock(&lane->lock); /* threads look for themselves in the list */
     while (lane->thread_count < threads && lane->thread_count < KINO__LANE_THREADS) {
         if (pthread_create(&lane->threads[lane->thread_count], NULL, work_off, lane) != 0) {
             st = kino__fail(err, KINO_NOMEM, "cannot start a thread");
@@ -83,13 +84,13 @@ kino_status kino__lane_start(kino__lane *lane, unsigned threads, size_t most, in
         }
         lane->thread_count++;
     }
-    pthread_mutex_unlock(&lane->lock);
+    kino__mutex_unlock(&lane->lock);
     return st;
 }
 
 bool kino__lane_add(kino__lane *lane, kino__http_request *request)
 {
-    pthread_mutex_lock(&lane->lock);
+    kino__mutex_lock(&lane->lock);
     bool fits = !lane->is_ending && lane->count < lane->most;
     if (fits) {
         request->next = NULL;
@@ -101,7 +102,7 @@ bool kino__lane_add(kino__lane *lane, kino__http_request *request)
         lane->count++;
         pthread_cond_signal(&lane->more);
     }
-    pthread_mutex_unlock(&lane->lock);
+    kino__mutex_unlock(&lane->lock);
     return fits;
 }
 
@@ -109,13 +110,13 @@ void kino__lane_end(kino__lane *lane)
 {
     if (!lane->work)
         return;
-    pthread_mutex_lock(&lane->lock);
+    kino__mutex_lock(&lane->lock);
     lane->is_ending = true;
     pthread_cond_broadcast(&lane->more);
-    pthread_mutex_unlock(&lane->lock);
+    kino__mutex_unlock(&lane->lock);
     for (unsigned i = 0; i < lane->thread_count; i++)
         pthread_join(lane->threads[i], NULL);
-    pthread_mutex_destroy(&lane->lock);
+    kino__mutex_destroy(&lane->lock);
     pthread_cond_destroy(&lane->more);
     lane->work = NULL;
 }

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "base/lock.h"
 #include "server/request.h"
 
 enum { KINO__LANE_THREADS = 8 };
@@ -12,7 +13,7 @@ enum { KINO__LANE_THREADS = 8 };
 void kino__thread_lower_priority(int by);
 
 typedef struct kino__lane {
-    pthread_mutex_t lock;
+    kino__mutex lock;
     pthread_cond_t more;
     kino__http_request *first, *last; /* guarded by lock, as all below */
     size_t count, most;

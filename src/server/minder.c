@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
+#include "base/lock.h"
 #include "server/server_internal.h"
 #include "server/wait_clock.h"
 
@@ -28,7 +29,7 @@ static void stop(kino__http_request *request, kino__stop why)
 
 void kino__server_add_working(kino__server *server, kino__http_request *request)
 {
-    pthread_mutex_lock(&server->lock);
+    kino__mutex_lock(&server->lock);
     request->before = NULL;
     request->after = server->working;
     if (server->working)
@@ -38,12 +39,12 @@ void kino__server_add_working(kino__server *server, kino__http_request *request)
     server->working = request;
     if (server->is_ending)
         stop(request, KINO__STOP_END);
-    pthread_mutex_unlock(&server->lock);
+    kino__mutex_unlock(&server->lock);
 }
 
 void kino__server_remove_working(kino__server *server, kino__http_request *request)
 {
-    pthread_mutex_lock(&server->lock);
+    kino__mutex_lock(&server->lock);
     if (request->before)
         request->before->after = request->after;
     else
@@ -51,12 +52,12 @@ void kino__server_remove_working(kino__server *server, kino__http_request *reque
     if (request->after)
         request->after->before = request->before;
     request->before = request->after = NULL;
-    pthread_mutex_unlock(&server->lock);
+    kino__mutex_unlock(&server->lock);
 }
 
 bool kino__server_park(kino__server *server, kino__http_request *request)
 {
-    pthread_mutex_lock(&server->lock);
+    kino__mutex_lock(&server->lock);
     bool is_ending = server->is_ending;
     if (!is_ending) {
         request->next = server->parked;
@@ -64,17 +65,17 @@ bool kino__server_park(kino__server *server, kino__http_request *request)
         server->has_changed = true; /* it may have been done between the look and now */
         pthread_cond_signal(&server->tick);
     }
-    pthread_mutex_unlock(&server->lock);
+    kino__mutex_unlock(&server->lock);
     return !is_ending;
 }
 
 void kino__server_changed(void *context)
 {
     kino__server *server = context;
-    pthread_mutex_lock(&server->lock);
+    kino__mutex_lock(&server->lock);
     server->has_changed = true;
     pthread_cond_signal(&server->tick);
-    pthread_mutex_unlock(&server->lock);
+    kino__mutex_unlock(&server->lock);
 }
 
 static bool is_gone(const kino__http_request *request)
@@ -140,13 +141,13 @@ kino__http_client *kino__server_add_client(kino__server *server, int socket)
     client->server = server;
     client->socket = socket;
     client->since_ms = kino__now_ms();
-    pthread_mutex_lock(&server->lock);
+    kino__mutex_lock(&server->lock);
     client->after = server->clients;
     if (server->clients)
         server->clients->before = client;
     server->clients = client;
     server->client_count++;
-    pthread_mutex_unlock(&server->lock);
+    kino__mutex_unlock(&server->lock);
     return client;
 }
 
@@ -154,7 +155,7 @@ void kino__server_remove_client(kino__server *server, kino__http_client *client)
 {
     if (!client)
         return;
-    pthread_mutex_lock(&server->lock);
+    kino__mutex_lock(&server->lock);
     if (client->before)
         client->before->after = client->after;
     else
@@ -162,16 +163,16 @@ void kino__server_remove_client(kino__server *server, kino__http_client *client)
     if (client->after)
         client->after->before = client->before;
     server->client_count--;
-    pthread_mutex_unlock(&server->lock);
+    kino__mutex_unlock(&server->lock);
     free(client);
 }
 
 void kino__server_mark_client(kino__http_client *client, bool is_served)
 {
-    pthread_mutex_lock(&client->server->lock);
+    kino__mutex_lock(&client->server->lock);
     client->is_served = is_served;
     client->since_ms = kino__now_ms();
-    pthread_mutex_unlock(&client->server->lock);
+    kino__mutex_unlock(&client->server->lock);
 }
 
 /* The socket stays open for the MHD thread, which finds it shut. */
@@ -190,28 +191,28 @@ static void wait_for_tick(kino__server *server)
     /* Slow clients can wait a second; requests cannot. */
     struct timespec until = kino__after_ms(server->working ? TICK_MS : 1000);
     if (!server->has_changed)
-        (void)pthread_cond_timedwait(&server->tick, &server->lock, &until);
+        (void)kino__mutex_wait_until(&server->lock, &server->tick, &until);
     server->has_changed = false;
 }
 
 void *kino__server_mind(void *argument)
 {
     kino__server *server = argument;
-    pthread_mutex_lock(&server->lock);
+    kino__mutex_lock(&server->lock);
     for (;;) {
         wait_for_tick(server);
-        pthread_mutex_unlock(&server->lock);
+        kino__mutex_unlock(&server->lock);
         uint64_t changes = kino__catalog_changes(server->catalog);
-        pthread_mutex_lock(&server->lock);
+        kino__mutex_lock(&server->lock);
         int64_t now = kino__now_ms();
         look_after_requests(server, now);
         look_after_clients(server, now);
         kino__http_request *ready = take_ready(server, changes, now);
         bool is_over = server->is_ending && !server->working;
-        pthread_mutex_unlock(&server->lock);
+        kino__mutex_unlock(&server->lock);
         give_back(server, ready);
         if (is_over)
             return NULL;
-        pthread_mutex_lock(&server->lock);
+        kino__mutex_lock(&server->lock);
     }
 }

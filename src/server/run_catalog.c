@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/lock.h"
 #include "base/map.h"
 #include "server/run_catalog_internal.h"
 
@@ -248,11 +249,11 @@ kino_status kino__catalog_use(kino__catalog *catalog, const char *run, const cha
 {
     kino__item *item;
     *out = (kino__use){0};
-    pthread_mutex_lock(&catalog->lock);
+    kino__mutex_lock(&catalog->lock);
     kino_status st = find_item(catalog, run, span, &item, err);
     if (st == KINO_OK)
         use_item(catalog, item, with_timeline, out);
-    pthread_mutex_unlock(&catalog->lock);
+    kino__mutex_unlock(&catalog->lock);
     return st;
 }
 
@@ -260,7 +261,7 @@ void kino__catalog_pair(kino__catalog *catalog, const kino__loaded *loaded, cons
                         const char *span)
 {
     kino__item *other;
-    pthread_mutex_lock(&catalog->lock);
+    kino__mutex_lock(&catalog->lock);
     kino__item *item = catalog->items;
     while (item && item->loaded != loaded)
         item = item->next;
@@ -268,19 +269,19 @@ void kino__catalog_pair(kino__catalog *catalog, const kino__loaded *loaded, cons
         item->with = other;
         other->with = item;
     }
-    pthread_mutex_unlock(&catalog->lock);
+    kino__mutex_unlock(&catalog->lock);
 }
 
 void kino__catalog_prepare(kino__catalog *catalog, const char *run, const char *span)
 {
     kino__item *item;
-    pthread_mutex_lock(&catalog->lock);
+    kino__mutex_lock(&catalog->lock);
     if (find_item(catalog, run, span, &item, NULL) == KINO_OK &&
         !(item->loaded && item->loaded->timeline) && !item->timeline_failed) {
         item->wants_timeline_ahead = true;
         pthread_cond_broadcast(&catalog->work);
     }
-    pthread_mutex_unlock(&catalog->lock);
+    kino__mutex_unlock(&catalog->lock);
 }
 
 void kino__catalog_release(kino__catalog *catalog, kino__loaded *loaded)
@@ -290,7 +291,7 @@ void kino__catalog_release(kino__catalog *catalog, kino__loaded *loaded)
         return;
     /* Analyses leave models of the traces behind, so it may have grown. */
     uint64_t bytes = kino_run_bytes(loaded->run);
-    pthread_mutex_lock(&catalog->lock);
+    kino__mutex_lock(&catalog->lock);
     if (loaded->timeline)
         bytes += kino_timeline_bytes(loaded->timeline);
     catalog->bytes += bytes - loaded->bytes;
@@ -299,43 +300,43 @@ void kino__catalog_release(kino__catalog *catalog, kino__loaded *loaded)
     if (loaded->users == 0 && loaded->is_detached)
         (void)throw_away(catalog, loaded, &garbage);
     kino__catalog_trim(catalog, loaded, &garbage);
-    pthread_mutex_unlock(&catalog->lock);
+    kino__mutex_unlock(&catalog->lock);
     kino__garbage_free(&garbage);
 }
 
 void kino__catalog_add_others(kino__catalog *catalog, uint64_t bytes)
 {
     kino__garbage garbage = {.count = 0};
-    pthread_mutex_lock(&catalog->lock);
+    kino__mutex_lock(&catalog->lock);
     catalog->others = bytes;
     kino__catalog_trim(catalog, NULL, &garbage);
-    pthread_mutex_unlock(&catalog->lock);
+    kino__mutex_unlock(&catalog->lock);
     kino__garbage_free(&garbage);
 }
 
 uint64_t kino__catalog_bytes(kino__catalog *catalog)
 {
-    pthread_mutex_lock(&catalog->lock);
+    kino__mutex_lock(&catalog->lock);
     uint64_t bytes = catalog->bytes;
-    pthread_mutex_unlock(&catalog->lock);
+    kino__mutex_unlock(&catalog->lock);
     return bytes;
 }
 
 size_t kino__catalog_count(kino__catalog *catalog)
 {
     size_t count = 0;
-    pthread_mutex_lock(&catalog->lock);
+    kino__mutex_lock(&catalog->lock);
     while (kino_catalog_run_at(catalog->listing, count))
         count++;
-    pthread_mutex_unlock(&catalog->lock);
+    kino__mutex_unlock(&catalog->lock);
     return count;
 }
 
 uint64_t kino__catalog_changes(kino__catalog *catalog)
 {
-    pthread_mutex_lock(&catalog->lock);
+    kino__mutex_lock(&catalog->lock);
     uint64_t changes = catalog->changes;
-    pthread_mutex_unlock(&catalog->lock);
+    kino__mutex_unlock(&catalog->lock);
     return changes;
 }
 
@@ -350,7 +351,7 @@ kino_status kino__catalog_new(const kino__catalog_options *options, kino__catalo
         return kino__fail_nomem(err);
     catalog->options = *options;
     catalog->changes = 1;
-    pthread_mutex_init(&catalog->lock, NULL);
+    kino__mutex_init(&catalog->lock, KINO__LOCK_CATALOG);
     pthread_cond_init(&catalog->work, NULL);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
@@ -385,11 +386,11 @@ kino_status kino__catalog_new(const kino__catalog_options *options, kino__catalo
 
 void kino__catalog_stop(kino__catalog *catalog)
 {
-    pthread_mutex_lock(&catalog->lock);
+    kino__mutex_lock(&catalog->lock);
     catalog->is_ending = true;
     pthread_cond_broadcast(&catalog->work);
     pthread_cond_broadcast(&catalog->pause);
-    pthread_mutex_unlock(&catalog->lock);
+    kino__mutex_unlock(&catalog->lock);
 }
 
 void kino__catalog_free(kino__catalog *catalog)
@@ -411,7 +412,7 @@ void kino__catalog_free(kino__catalog *catalog)
         free(item);
     }
     kino_catalog_free(catalog->listing);
-    pthread_mutex_destroy(&catalog->lock);
+    kino__mutex_destroy(&catalog->lock);
     pthread_cond_destroy(&catalog->work);
     pthread_cond_destroy(&catalog->pause);
     free(catalog);

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "base/lock.h"
 #include "server/run_catalog.h"
 
 enum { KINO__LOADER_THREADS = 2 };
@@ -44,7 +45,7 @@ struct kino__item {
 
 struct kino__catalog {
     kino__catalog_options options; /* constant */
-    pthread_mutex_t lock;
+    kino__mutex lock;
     pthread_cond_t work;  /* for loaders and the preparer: something to do, or the end */
     pthread_cond_t pause; /* for the scanner: the end */
     bool is_ending;

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/lock.h"
 #include "server/run_catalog_internal.h"
 
 static void add_text(kino__json *json, const char *key, const char *text)
@@ -182,7 +183,7 @@ static const kino__item *find_item(const kino__catalog *catalog, const char *run
 void kino__catalog_list(kino__catalog *catalog, kino__json *json)
 {
     const kino_catalog_run *run;
-    pthread_mutex_lock(&catalog->lock);
+    kino__mutex_lock(&catalog->lock);
     kino__json_key(json, "version");
     kino__json_uint(json, catalog->changes);
     kino__json_key(json, "runs");
@@ -192,7 +193,7 @@ void kino__catalog_list(kino__catalog *catalog, kino__json *json)
         add_entry(json, run, find_item(catalog, run->name, 0), 0);
     }
     kino__json_end_array(json);
-    pthread_mutex_unlock(&catalog->lock);
+    kino__mutex_unlock(&catalog->lock);
 }
 
 kino_status kino__catalog_entry(kino__catalog *catalog, const char *run_name, const char *span_text,
@@ -200,10 +201,10 @@ kino_status kino__catalog_entry(kino__catalog *catalog, const char *run_name, co
 {
     const kino_catalog_run *run;
     uint32_t span;
-    pthread_mutex_lock(&catalog->lock);
+    kino__mutex_lock(&catalog->lock);
     kino_status st = kino__catalog_find(catalog, run_name, span_text, &run, &span, err);
     if (st == KINO_OK)
         add_entry(json, run, find_item(catalog, run->name, span), span);
-    pthread_mutex_unlock(&catalog->lock);
+    kino__mutex_unlock(&catalog->lock);
     return st;
 }

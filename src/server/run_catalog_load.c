@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/lock.h"
 #include "base/vec.h"
 #include "server/lane.h"
 #include "server/run_catalog_internal.h"
@@ -47,11 +48,11 @@ static bool on_progress(void *context, const char *what, uint64_t done, uint64_t
     report *r = context;
     kino__item *item = r->item;
     double part = total ? (double)(done < total ? done : total) / (double)total : 0;
-    pthread_mutex_lock(&r->catalog->lock);
+    kino__mutex_lock(&r->catalog->lock);
     item->progress = whole_progress(what ? what : "", part);
     (void)snprintf(item->what, sizeof item->what, "%s", what ? what : "working");
     bool go_on = !r->catalog->is_ending;
-    pthread_mutex_unlock(&r->catalog->lock);
+    kino__mutex_unlock(&r->catalog->lock);
     return go_on;
 }
 
@@ -70,9 +71,9 @@ static void install(kino__catalog *catalog, kino__item *item, kino_run *run, uin
     kino__garbage garbage = {.count = 0};
     kino__loaded *loaded = calloc(1, sizeof *loaded);
     if (!loaded) {
-        pthread_mutex_unlock(&catalog->lock);
+        kino__mutex_unlock(&catalog->lock);
         kino_run_free(run);
-        pthread_mutex_lock(&catalog->lock);
+        kino__mutex_lock(&catalog->lock);
         item->state = KINO__ITEM_IDLE; /* whoever asks again tries again */
         return;
     }
@@ -87,9 +88,9 @@ static void install(kino__catalog *catalog, kino__item *item, kino_run *run, uin
     item->progress = 1;
     item->what[0] = 0;
     kino__catalog_trim(catalog, loaded, &garbage);
-    pthread_mutex_unlock(&catalog->lock);
+    kino__mutex_unlock(&catalog->lock);
     kino__garbage_free(&garbage);
-    pthread_mutex_lock(&catalog->lock);
+    kino__mutex_lock(&catalog->lock);
 }
 
 /* The folder that was given to serve and has this run; NULL: a file was given. */
@@ -131,11 +132,11 @@ static void load_run(kino__catalog *catalog, kino__item *item)
     options.progress_context = &r;
     options.span = listed->span_count > 1 ? span : NULL;
     options.inside = served_folder(catalog, listed->path);
-    pthread_mutex_unlock(&catalog->lock);
+    kino__mutex_unlock(&catalog->lock);
     kino_status st = path ? kino_run_open((const char *const *)&path, 1, &options, &run, &err)
                           : kino__fail_nomem(&err);
     free(path);
-    pthread_mutex_lock(&catalog->lock);
+    kino__mutex_lock(&catalog->lock);
     item->wants_run = false; /* not before: whoever asked meanwhile has meant this load */
     if (st == KINO_OK) {
         install(catalog, item, run, signature);
@@ -160,9 +161,9 @@ static void build_timeline(kino__catalog *catalog, kino__item *item)
     options.progress = on_progress;
     options.progress_context = &r;
     loaded->users++; /* it cannot go meanwhile */
-    pthread_mutex_unlock(&catalog->lock);
+    kino__mutex_unlock(&catalog->lock);
     kino_status st = kino_timeline_new(loaded->run, &options, &timeline, &err);
-    pthread_mutex_lock(&catalog->lock);
+    kino__mutex_lock(&catalog->lock);
     if (st == KINO_OK) {
         loaded->timeline = timeline;
         item->wants_details_ahead = true;
@@ -173,9 +174,9 @@ static void build_timeline(kino__catalog *catalog, kino__item *item)
     }
     item->progress = 1;
     item->what[0] = 0;
-    pthread_mutex_unlock(&catalog->lock);
+    kino__mutex_unlock(&catalog->lock);
     kino__catalog_release(catalog, loaded);
-    pthread_mutex_lock(&catalog->lock);
+    kino__mutex_lock(&catalog->lock);
 }
 
 /* Works on an item alone; others see what has changed. */
@@ -189,24 +190,24 @@ static void work_on(kino__catalog *catalog, kino__item *item)
     item->is_taken = false;
     catalog->changes++;
     pthread_cond_broadcast(&catalog->work); /* the next step may be another thread's */
-    pthread_mutex_unlock(&catalog->lock);
+    kino__mutex_unlock(&catalog->lock);
     if (catalog->options.changed)
         catalog->options.changed(catalog->options.context);
-    pthread_mutex_lock(&catalog->lock);
+    kino__mutex_lock(&catalog->lock);
 }
 
 void *kino__catalog_load_thread(void *argument)
 {
     kino__catalog *catalog = argument;
-    pthread_mutex_lock(&catalog->lock);
+    kino__mutex_lock(&catalog->lock);
     while (!catalog->is_ending) {
         kino__item *item = find_work(catalog);
         if (item)
             work_on(catalog, item);
         else
-            pthread_cond_wait(&catalog->work, &catalog->lock);
+            kino__mutex_wait(&catalog->lock, &catalog->work);
     }
-    pthread_mutex_unlock(&catalog->lock);
+    kino__mutex_unlock(&catalog->lock);
     return NULL;
 }
 
@@ -229,21 +230,21 @@ static void prepare_details(kino__catalog *catalog, kino__item *item)
     if (!loaded->timeline)
         return;
     loaded->users++;
-    pthread_mutex_unlock(&catalog->lock);
+    kino__mutex_unlock(&catalog->lock);
     (void)!kino_timeline_prepare(loaded->timeline, NULL); /* whoever asks tries again */
     kino__catalog_release(catalog, loaded);
-    pthread_mutex_lock(&catalog->lock);
+    kino__mutex_lock(&catalog->lock);
 }
 
 void *kino__catalog_prepare_thread(void *argument)
 {
     kino__catalog *catalog = argument;
     kino__thread_lower_priority(PREPARE_NICE);
-    pthread_mutex_lock(&catalog->lock);
+    kino__mutex_lock(&catalog->lock);
     while (!catalog->is_ending) {
         kino__item *item = find_work_ahead(catalog);
         if (!item) {
-            pthread_cond_wait(&catalog->work, &catalog->lock);
+            kino__mutex_wait(&catalog->lock, &catalog->work);
         } else if (item->wants_timeline_ahead) {
             item->wants_timeline_ahead = false;
             if (!item->loaded->timeline)
@@ -252,6 +253,6 @@ void *kino__catalog_prepare_thread(void *argument)
             prepare_details(catalog, item);
         }
     }
-    pthread_mutex_unlock(&catalog->lock);
+    kino__mutex_unlock(&catalog->lock);
     return NULL;
 }

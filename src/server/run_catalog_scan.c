@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/lock.h"
 #include "base/str.h"
 #include "server/run_catalog_internal.h"
 #include "server/wait_clock.h"
@@ -61,7 +62,7 @@ static bool wait_ms(kino__catalog *catalog, int64_t ms)
     struct timespec until = kino__after_ms(ms);
     int rc = 0;
     while (!catalog->is_ending && rc != ETIMEDOUT)
-        rc = pthread_cond_timedwait(&catalog->pause, &catalog->lock, &until);
+        rc = kino__mutex_wait_until(&catalog->lock, &catalog->pause, &until);
     return !catalog->is_ending;
 }
 
@@ -70,29 +71,29 @@ void *kino__catalog_scan_thread(void *argument)
     kino__catalog *catalog = argument;
     const kino__catalog_options *options = &catalog->options;
     int64_t pause = options->scan_ms;
-    pthread_mutex_lock(&catalog->lock);
+    kino__mutex_lock(&catalog->lock);
     catalog->listing_signature = listing_signature(catalog->listing);
     while (wait_ms(catalog, pause)) {
         kino_catalog *listing = NULL;
         kino__garbage garbage = {.count = 0};
         uint64_t before = catalog->changes;
-        pthread_mutex_unlock(&catalog->lock);
+        kino__mutex_unlock(&catalog->lock);
         int64_t start = kino__now_ms();
         /* A path that is gone for a moment changes nothing. */
         kino_status st = kino_catalog_new(options->paths, options->path_count, &listing, NULL);
         int64_t took = kino__now_ms() - start;
         pause = took * SCAN_SHARE > options->scan_ms ? took * SCAN_SHARE : options->scan_ms;
-        pthread_mutex_lock(&catalog->lock);
+        kino__mutex_lock(&catalog->lock);
         if (st == KINO_OK)
             listing = update(catalog, listing, &garbage);
         bool has_changed = catalog->changes != before;
-        pthread_mutex_unlock(&catalog->lock);
+        kino__mutex_unlock(&catalog->lock);
         kino_catalog_free(listing);
         kino__garbage_free(&garbage);
         if (has_changed && options->changed)
             options->changed(options->context);
-        pthread_mutex_lock(&catalog->lock);
+        kino__mutex_lock(&catalog->lock);
     }
-    pthread_mutex_unlock(&catalog->lock);
+    kino__mutex_unlock(&catalog->lock);
     return NULL;
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/http_access.h"
+#include "base/lock.h"
 #include "base/mapped.h"
 #include "base/thread.h"
 #include "server/route.h"
@@ -117,7 +118,7 @@ static void init(kino__server *server, const kino__server_options *options)
     server->memory = options->memory ? options->memory : half_of_memory();
     server->salt = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
     server->checks_host = !kino__address_is_any(options->host);
-    pthread_mutex_init(&server->lock, NULL);
+    kino__mutex_init(&server->lock, KINO__LOCK_SERVER);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&server->tick, &monotonic);
@@ -212,11 +213,11 @@ void kino__server_stop(kino__server *server)
 {
     if (!server)
         return;
-    pthread_mutex_lock(&server->lock);
+    kino__mutex_lock(&server->lock);
     server->is_ending = true;
     server->has_changed = true;
     pthread_cond_signal(&server->tick);
-    pthread_mutex_unlock(&server->lock);
+    kino__mutex_unlock(&server->lock);
     /* The minder stops all work and ends when the last request is back with the MHD thread. */
     if (server->catalog)
         kino__catalog_stop(server->catalog);
@@ -228,7 +229,7 @@ void kino__server_stop(kino__server *server)
     kino__http_stop(server);
     kino__catalog_free(server->catalog);
     kino__cache_free(server->cache);
-    pthread_mutex_destroy(&server->lock);
+    kino__mutex_destroy(&server->lock);
     pthread_cond_destroy(&server->tick);
     free(server->host);
     free(server->token);

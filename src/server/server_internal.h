@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "base/lock.h"
 #include "server/cache.h"
 #include "server/lane.h"
 #include "server/run_catalog.h"
@@ -40,7 +41,7 @@ struct kino__server {
     kino__lane fast, slow, query;
     pthread_t minder;
     bool has_minder;
-    pthread_mutex_t lock;
+    kino__mutex lock;
     pthread_cond_t tick;         /* for the minder */
     bool is_ending;              /* guarded by lock, as all below */
     bool has_changed;            /* a load is done: look at those who wait */

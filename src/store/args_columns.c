@@ -11,12 +11,12 @@
  * Cost of a pass: one memchr over the argument text per key, plus the members of the rows that have
  * one. */
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/decimal.h"
+#include "base/lock.h"
 #include "store/args.h"
 
 typedef enum column_type { COLUMN_INT, COLUMN_DOUBLE, COLUMN_STRING } column_type;
@@ -40,7 +40,7 @@ struct column {
 struct kino__arg_columns {
     const kino__allocator *allocator;
     _Atomic(column *) newest;
-    pthread_mutex_t lock; /* held while columns are made */
+    kino__mutex lock; /* held while columns are made */
 };
 
 /* -- the list */
@@ -70,7 +70,7 @@ void kino__arg_columns_free(kino__arg_columns *columns)
         column_free(columns->allocator, c);
         c = older;
     }
-    pthread_mutex_destroy(&columns->lock);
+    kino__mutex_destroy(&columns->lock);
     kino__resize(columns->allocator, columns, sizeof *columns, 0);
 }
 
@@ -89,7 +89,7 @@ static kino__arg_columns *columns_of(const kino__trace *trace)
         return NULL;
     fresh->allocator = trace->arena.allocator;
     atomic_init(&fresh->newest, NULL);
-    pthread_mutex_init(&fresh->lock, NULL);
+    kino__mutex_init(&fresh->lock, KINO__LOCK_ARGS);
     if (__atomic_compare_exchange_n(place, &columns, fresh, false, __ATOMIC_RELEASE,
                                     __ATOMIC_ACQUIRE))
         return fresh;
@@ -320,7 +320,7 @@ static bool make_batch(const kino__trace *trace, kino__arg_columns *columns,
     column *made[BATCH];
     size_t made_count = 0;
     bool ok = true;
-    pthread_mutex_lock(&columns->lock);
+    kino__mutex_lock(&columns->lock);
     for (size_t i = 0; ok && i < count; i++) {
         if (find_column(columns, keys[i], type))
             continue;
@@ -335,7 +335,7 @@ static bool make_batch(const kino__trace *trace, kino__arg_columns *columns,
         else
             column_free(columns->allocator, made[i]);
     }
-    pthread_mutex_unlock(&columns->lock);
+    kino__mutex_unlock(&columns->lock);
     return ok;
 }
 

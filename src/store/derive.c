@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/lock.h"
 #include "store/args.h"
 #include "store/builder_internal.h"
 #include "store/derive_internal.h"
@@ -481,7 +482,7 @@ kino__trace *kino__trace_alias_new(const kino__trace *trace, uint32_t index)
     alias->links = NULL;
     alias->arg_columns = NULL;
     alias->source = NULL; /* all columns are there */
-    pthread_mutex_init(&alias->source_lock, NULL);
+    kino__mutex_init(&alias->source_lock, KINO__LOCK_SOURCE);
     return alias;
 }
 
@@ -491,6 +492,6 @@ void kino__trace_alias_free(kino__trace *alias)
         return;
     kino__links_free(alias->links);
     kino__arg_columns_free(alias->arg_columns);
-    pthread_mutex_destroy(&alias->source_lock);
+    kino__mutex_destroy(&alias->source_lock);
     free(alias);
 }

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/lock.h"
 #include "store/link_internal.h"
 
 static kino__links *links_new(const kino__allocator *allocator)
@@ -18,7 +19,7 @@ static kino__links *links_new(const kino__allocator *allocator)
     for (size_t i = 0; i < KINO__LINK_COUNT; i++) {
         atomic_init(&links->slots[i].value, NULL);
         links->slots[i].size = 0;
-        pthread_mutex_init(&links->slots[i].lock, NULL);
+        kino__mutex_init(&links->slots[i].lock, (kino__lock_rank)(KINO__LOCK_LINK_LAST - i));
     }
     return links;
 }
@@ -32,7 +33,7 @@ void kino__links_free(kino__links *links)
         /* Relaxed: whoever frees the trace is its last user. */
         void *value = atomic_load_explicit(&slot->value, memory_order_relaxed);
         kino__resize(links->allocator, value, slot->size, 0);
-        pthread_mutex_destroy(&slot->lock);
+        kino__mutex_destroy(&slot->lock);
     }
     kino__resize(links->allocator, links, sizeof *links, 0);
 }
@@ -76,7 +77,7 @@ const void *kino__link_get(const kino__trace *trace, kino__link_id id, kino__lin
     void *value = atomic_load_explicit(&slot->value, memory_order_acquire);
     if (value)
         return value;
-    pthread_mutex_lock(&slot->lock);
+    kino__mutex_lock(&slot->lock);
     /* Relaxed: if another thread stored it, it did so under this lock. */
     value = atomic_load_explicit(&slot->value, memory_order_relaxed);
     if (!value) {
@@ -88,7 +89,7 @@ const void *kino__link_get(const kino__trace *trace, kino__link_id id, kino__lin
         /* Release pairs with the acquire load above. */
         atomic_store_explicit(&slot->value, value, memory_order_release);
     }
-    pthread_mutex_unlock(&slot->lock);
+    kino__mutex_unlock(&slot->lock);
     return value;
 }
 

@@ -10,10 +10,10 @@
 #ifndef KINO__STORE_LINK_INTERNAL_H
 #define KINO__STORE_LINK_INTERNAL_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "base/arena.h"
+#include "base/lock.h"
 #include "store/link.h"
 
 typedef enum kino__link_id {
@@ -31,7 +31,7 @@ typedef enum kino__link_id {
 typedef struct kino__link_slot {
     _Atomic(void *) value; /* NULL until made; then never changes */
     size_t size;           /* of the block; guarded by lock */
-    pthread_mutex_t lock;  /* held while the value is made */
+    kino__mutex lock;      /* held while the value is made */
 } kino__link_slot;
 
 struct kino__links {

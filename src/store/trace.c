@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/lock.h"
 #include "base/search.h"
 #include "store/args.h"
 #include "store/link.h"
@@ -17,7 +18,7 @@ kino_status kino__trace_new(kino__trace **out, kino_error *err)
     kino__string_pool_init(&trace->strings, NULL);
     kino__arena_init(&trace->arena, NULL);
     trace->rank = trace->world_size = KINO_NO_INT;
-    pthread_mutex_init(&trace->source_lock, NULL);
+    kino__mutex_init(&trace->source_lock, KINO__LOCK_SOURCE);
     *out = trace;
     return KINO_OK;
 }
@@ -55,13 +56,13 @@ const void *kino__trace_attachment(const kino__trace *trace, const void *key,
         return NULL;
     }
     *fresh = (kino__attachment){NULL, key, value, free_value};
-    pthread_mutex_lock(&self->source_lock);
+    kino__mutex_lock(&self->source_lock);
     known = find_attachment(trace, key);
     if (!known) {
         fresh->older = self->attachments;
         __atomic_store_n(&self->attachments, fresh, __ATOMIC_RELEASE);
     }
-    pthread_mutex_unlock(&self->source_lock);
+    kino__mutex_unlock(&self->source_lock);
     if (!known)
         return value;
     free_value(value); /* another thread was first */
@@ -101,7 +102,7 @@ void kino__trace_free(kino__trace *trace)
     kino__pages_free(trace->columns, trace->columns_size);
     if (trace->source)
         trace->source->free(trace->source, trace);
-    pthread_mutex_destroy(&trace->source_lock);
+    kino__mutex_destroy(&trace->source_lock);
     kino__vec_deinit(&trace->tracks);
     kino__vec_deinit(&trace->odd);
     kino__vec_deinit(&trace->own_categories);
@@ -134,13 +135,13 @@ bool kino__trace_need(const kino__trace *trace, unsigned columns, kino__pool *po
     /* Acquire pairs with the release below: who sees the bit sees the column. */
     if ((columns & ~__atomic_load_n(&self->columns_there, __ATOMIC_ACQUIRE)) == 0)
         return true;
-    pthread_mutex_lock(&self->source_lock);
+    kino__mutex_lock(&self->source_lock);
     unsigned missing = columns & ~self->columns_there;
     self->source->why.code = KINO_OK;
     bool ok = missing == 0 || self->source->load(self->source, self, missing, pool);
     if (ok)
         __atomic_store_n(&self->columns_there, self->columns_there | missing, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&self->source_lock);
+    kino__mutex_unlock(&self->source_lock);
     return ok;
 }
 
@@ -153,9 +154,9 @@ kino_status kino__trace_require(const kino__trace *trace, unsigned columns, kino
         return kino__fail(err, KINO_ARGUMENT,
                           "the run is no longer usable: a report released its traces");
     kino__trace *self = (kino__trace *)(uintptr_t)trace; /* for the lock */
-    pthread_mutex_lock(&self->source_lock);
+    kino__mutex_lock(&self->source_lock);
     kino_error why = trace->source->why;
-    pthread_mutex_unlock(&self->source_lock);
+    kino__mutex_unlock(&self->source_lock);
     if (why.code == KINO_OK)
         return kino__fail_nomem(err);
     if (err)

@@ -11,10 +11,9 @@
 #ifndef KINO__STORE_TRACE_H
 #define KINO__STORE_TRACE_H
 
-#include <pthread.h>
-
 #include <kino/base.h>
 
+#include "base/lock.h"
 #include "base/map.h"
 #include "base/process_place.h"
 #include "base/string_pool.h"
@@ -212,7 +211,7 @@ struct kino__trace {
     kino__column_source *source;   /* NULL: all columns are there */
     unsigned columns_there;        /* kino__column bits that source has loaded; atomic */
     bool has_dropped;              /* kino__trace_drop_ids */
-    pthread_mutex_t source_lock;   /* held while columns are loaded */
+    kino__mutex source_lock;       /* held while columns are loaded */
 };
 
 KINO_NODISCARD kino_status kino__trace_new(kino__trace **out, kino_error *err);

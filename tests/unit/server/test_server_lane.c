@@ -71,9 +71,9 @@ TEST_THREADS(lane_refuses_when_it_is_full_or_ending)
     pthread_mutex_lock(&seen.gate);
     REQUIRE(kino__lane_add(&lane, &requests[0]));
     for (int i = 0; i < 1000; i++) { /* until its thread has taken it */
-        pthread_mutex_lock(&lane.lock);
+        kino__mutex_lock(&lane.lock);
         size_t waiting = lane.count;
-        pthread_mutex_unlock(&lane.lock);
+        kino__mutex_unlock(&lane.lock);
         if (waiting == 0)
             break;
         usleep(1000);
