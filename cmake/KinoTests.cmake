@@ -8,6 +8,8 @@ file(GLOB_RECURSE unit_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/te
 add_executable(kino_unit_tests ${unit_sources} $<TARGET_OBJECTS:kino_cli> $<TARGET_OBJECTS:kino_tracer>)
 target_include_directories(kino_unit_tests PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}/tests")
 target_compile_definitions(kino_unit_tests PRIVATE "KINO_TEST_ROOT=\"${CMAKE_CURRENT_SOURCE_DIR}\"")
+# Tests let the n-th allocation of our own code fail (tests/unit/failing_heap.h).
+target_link_options(kino_unit_tests PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc)
 target_link_libraries(kino_unit_tests PRIVATE kino_server kino_record kino_client kino_daemon kino_engine_static)
 # Vendors' libraries of GPUs, played by stand-ins with known values: what monitoring loads.
 foreach(vendor nvml dcgm rocm_smi)

@@ -33,30 +33,34 @@ kino_status kino__fail_expansion(uint64_t size, uint64_t most, kino_error *err)
         (unsigned long long)size, (unsigned long long)(most >> 20));
 }
 
-/* The reader that is most sure of the first bytes. */
-static const kino__reader_def *choose(kino_str bytes)
+/* The reader that is most sure of the first bytes, NULL: none is. */
+static kino_status choose(kino_str bytes, const kino__reader_def **out, kino_error *err)
 {
     char unpacked[4096];
     kino_str head = {bytes.data, bytes.size < HEAD_BYTES ? bytes.size : HEAD_BYTES};
     kino__compression compression = kino__compression_detect(bytes);
     kino__source *source = NULL;
-    if (compression != KINO__COMPRESSION_NONE &&
-        kino__source_open(compression, bytes, &source, NULL) == KINO_OK) {
+    kino_status st = KINO_OK;
+    *out = NULL;
+    if (compression != KINO__COMPRESSION_NONE)
+        st = kino__source_open(compression, bytes, &source, err);
+    if (st == KINO_NOMEM)
+        return st;
+    if (source) {
         bool is_damaged = false;
         head =
             (kino_str){unpacked, kino__source_read(source, unpacked, sizeof unpacked, &is_damaged)};
         kino__source_close(source);
     }
-    const kino__reader_def *best = NULL;
     int best_score = 0;
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
         int score = readers[i]->sniff(head);
         if (score > best_score) {
-            best = readers[i];
+            *out = readers[i];
             best_score = score;
         }
     }
-    return best;
+    return KINO_OK;
 }
 
 /* Puts the path in front of what a reader says of its input. */
@@ -82,10 +86,12 @@ kino_status kino__reader_load(const char *path, const kino__load_context *contex
     kino__file file;
     KINO_TRY(kino__file_open(path, &file, err));
     kino__trace *trace = NULL;
-    kino_status st;
     kino_str bytes = {file.data, file.size};
-    const kino__reader_def *reader = file.size ? choose(bytes) : NULL;
-    if (file.size == 0)
+    const kino__reader_def *reader = NULL;
+    kino_status st = file.size ? choose(bytes, &reader, err) : KINO_OK;
+    if (st != KINO_OK)
+        st = explain(path, st, err);
+    else if (file.size == 0)
         st = kino__fail_file(err, KINO_FORMAT, "read", path, "file is empty");
     else if (!reader)
         st = fail_unknown(path, err);

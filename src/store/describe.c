@@ -86,7 +86,7 @@ static void name_tracks(naming *n)
             take_name(n, (uint32_t)(p++ - trace->phase), track, &cursor);
     }
     kino__text_cursor_deinit(&cursor);
-    for (size_t t = 0; t < trace->tracks.count; t++) {
+    for (size_t t = 0; t < trace->tracks.count && !n->failed; t++) {
         kino__track *track = &trace->tracks.items[t];
         const uint32_t *at = kino__map_get(&n->by_pid, kino__label_hash(&track->pid));
         if (at) {

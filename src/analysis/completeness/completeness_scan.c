@@ -286,7 +286,7 @@ static kino_status check_external(const kino__trace *trace, kino__check_finding 
         int64_t id = kino__trace_external(trace, row);
         ok = id <= 0 || kino__ids_set(&ops, (uint64_t)id, 0);
     }
-    for (uint32_t row = 0; row < trace->event_count; row++) {
+    for (uint32_t row = 0; ok && row < trace->event_count; row++) {
         if (!is_device(trace, row) && !is_call(trace, row))
             continue;
         int64_t id = kino__trace_external(trace, row);
