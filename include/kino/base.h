@@ -46,8 +46,8 @@ typedef enum kino_status {
 #define KINO_NO_OFFSET UINT64_MAX
 
 /* What a program can do about a failure or a note: name, value, text in JSON. Values are stable.
- *   OPTION     give the option `subject` of what was called a value. `value` stands for it: NAME, N,
- *              SIZE; "yes": it is a flag; "": any
+ *   OPTION     give the option `subject` of what was called a value. `value` stands for it: NAME,
+ *              N, SIZE; "yes": it is a flag; "": any
  *   UNSET      leave the option `subject` out
  *   PARAMETER  give the parameter `subject` of the analysis this `value`
  *   LACKS      nothing: `subject` cannot be had from this input

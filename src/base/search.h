@@ -2,8 +2,9 @@
  *
  *     size_t at = KINO__SEARCH(size_t, i, 0, count, items[i].end <= time);
  *
- * is the first i of [0, count) that does not end by then, count when all do. The condition holds for
- * a first part of the numbers and not for the rest; it is compiled in place, as a loop by hand. */
+ * is the first i of [0, count) that does not end by then, count when all do. The condition holds
+ * for a first part of the numbers and not for the rest; it is compiled in place, as a loop by
+ * hand. */
 #ifndef KINO__BASE_SEARCH_H
 #define KINO__BASE_SEARCH_H
 

@@ -12,8 +12,8 @@
 #include "base/decimal.h"
 #include "base/error.h"
 #include "base/json_out.h"
-#include "base/sized.h"
 #include "base/progress.h"
+#include "base/sized.h"
 #include "engine/kino_run.h"
 #include "store/args.h"
 

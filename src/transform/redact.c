@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/sized.h"
 #include "base/progress.h"
+#include "base/sized.h"
 #include "engine/kino_run.h"
 #include "engine/sidecar.h"
 #include "store/derive.h"

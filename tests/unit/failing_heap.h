@@ -1,6 +1,6 @@
-/* failing_heap.h - malloc, calloc, realloc and aligned_alloc of our own code fail after so many successes, for walking through
- * every allocation of an operation that takes no allocator. The test program is linked with --wrap for them; what libraries
- * (SQLite, zlib) ask for does not fail.
+/* failing_heap.h - malloc, calloc, realloc and aligned_alloc of our own code fail after so many
+ * successes, for walking through every allocation of an operation that takes no allocator. The test
+ * program is linked with --wrap for them; what libraries (SQLite, zlib) ask for does not fail.
  *
  *   for (size_t n = 0;; n++) {
  *       failing_heap_start(n);

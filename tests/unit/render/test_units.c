@@ -1,5 +1,5 @@
-/* test_units.c - numbers for people, line by line as tests/data/units.tsv has them. The web UI is held against the same file
- * (web/tests/units.test.ts), so that both write the same. */
+/* test_units.c - numbers for people, line by line as tests/data/units.tsv has them. The web UI is
+ * held against the same file (web/tests/units.test.ts), so that both write the same. */
 #include <stdio.h>
 #include <stdlib.h>
 

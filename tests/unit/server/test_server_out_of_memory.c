@@ -1,4 +1,5 @@
-/* test_server_out_of_memory.c - the n-th allocation of what a server does with a request fails, for every n. */
+/* test_server_out_of_memory.c - the n-th allocation of what a server does with a request fails, for
+ * every n. */
 #include "base/error.h"
 #include "server/body.h"
 #include "server/cache.h"
