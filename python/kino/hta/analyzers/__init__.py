@@ -1,0 +1,1 @@
+"""What HTA keeps in hta.analyzers: the analyses as functions of a Trace."""

@@ -1,0 +1,1 @@
+"""What HTA keeps in hta.common: traces, symbols, filters, call stacks."""

@@ -1,0 +1,4 @@
+"""What later versions of HTA call Trace."""
+from .trace import TraceCollection
+
+__all__ = ["TraceCollection"]

@@ -1,0 +1,1 @@
+"""What HTA keeps in hta.configs: which arguments of events become columns, environment variables."""

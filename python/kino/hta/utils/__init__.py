@@ -1,0 +1,1 @@
+"""What HTA keeps in hta.utils: kinds and names of kernels."""
