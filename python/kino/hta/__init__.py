@@ -10,7 +10,7 @@ has any. docs/python/hta.md lists what differs. It needs pandas; plots need plot
 
 >>> import kino.hta
 >>> kino.hta.TraceAnalysis(trace_dir="demo-run").get_profiler_steps()
-[2, 3]
+[2, 3, 4]
 """
 from ._needs import need
 

@@ -80,7 +80,7 @@ def kernels(types: Any, names: Any, renderer: Optional[str]) -> None:
         _means(mine, f'Kernel type "{kind}" - {{name}}', renderer)
 
 
-def annotations(frame: Any, renderer: Optional[str]) -> None:
+def annotation_breakdown(frame: Any, renderer: Optional[str]) -> None:
     _pies(frame, "User annotation distribution on each rank", renderer)
     _means(frame, "User annotation = {name}", renderer)
 

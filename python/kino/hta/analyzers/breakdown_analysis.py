@@ -15,7 +15,7 @@ _KERNEL_COLUMNS = {"name": "name", "sum (us)": "sum", "max (us)": "max", "min (u
 _STATISTICS = {"count": "count", "mean": "mean", "std": "std", "min": "min", "25%": "p25", "50%": "p50", "75%": "p75", "max": "max"}
 
 
-def microseconds(t: Trace, values: list[Any], ranks: list[int]) -> Any:
+def _microseconds(t: Trace, values: list[Any], ranks: list[int]) -> Any:
     """Durations of the engine as HTA has them: integers only where every event of the files has a duration."""
     is_whole = all(t.store.has_whole_durations(rank) for rank in set(ranks))
     return pd.Series([value // 1000 if is_whole else value / 1000 for value in values], dtype="int64" if is_whole else "float64")
@@ -28,7 +28,7 @@ def _statistics_of_names(t: Trace, rows: list[Any]) -> Any:
     for column, ours in list(_KERNEL_COLUMNS.items())[1:]:
         values = [row[ours] for row in rows]
         is_mean = ours in ("stddev", "mean")
-        frame[column] = [value / 1000 for value in values] if is_mean else microseconds(t, values, ranks)
+        frame[column] = [value / 1000 for value in values] if is_mean else _microseconds(t, values, ranks)
         if is_mean:
             frame[column] = frame[column].astype("float64")
     return frame
@@ -56,7 +56,7 @@ class BreakdownAnalysis:
         >>> list(types.columns)
         ['kernel_type', 'sum', 'percentage']
         """
-        params = {"duration_ratio": duration_ratio, "num_kernels": num_kernels, "include_memory": include_memory_kernels}
+        params: dict[str, Any] = {"duration_ratio": duration_ratio, "num_kernels": num_kernels, "include_memory": include_memory_kernels}
         types = cls._by_type(t.store.rows("kernel-breakdown", "kernel_type", **params))
         rows = t.store.rows("kernel-breakdown", "kernel", **params)
         kernels = _statistics_of_names(t, rows)
@@ -85,7 +85,7 @@ class BreakdownAnalysis:
         """TraceAnalysis.get_gpu_kernels_with_user_annotations.
 
         >>> from kino.hta.analyzers.breakdown_analysis import BreakdownAnalysis
-        >>> BreakdownAnalysis.get_gpu_kernels_with_user_annotations(analysis.t, 0) is None
+        >>> "s_name" in BreakdownAnalysis.get_gpu_kernels_with_user_annotations(analysis.t, 0).columns
         True
         """
         frame = t.get_trace(rank)
@@ -122,7 +122,7 @@ class BreakdownAnalysis:
         frame["rank"] = _rank_type([row["rank"] for row in rows])
         frame = frame.sort_values(by=["rank", "name"], ignore_index=True)
         if visualize and _plots.can_draw():
-            _plots.annotations(frame, image_renderer)
+            _plots.annotation_breakdown(frame, image_renderer)
         return frame
 
     @staticmethod
@@ -141,7 +141,7 @@ class BreakdownAnalysis:
         ranks = [row["rank"] for row in rows]
         frame = pd.DataFrame({"rank": _rank_type(ranks)})
         for name in ("idle_time", "compute_time", "non_compute_time", "kernel_time"):
-            frame[f"{name}(us)"] = microseconds(t, [row[name] for row in rows], ranks)
+            frame[f"{name}(us)"] = _microseconds(t, [row[name] for row in rows], ranks)
         for name in ("idle_time", "compute_time", "non_compute_time"):
             frame[f"{name}_pctg"] = (100 * (frame[f"{name}(us)"] / frame["kernel_time(us)"])).round(2)
         if visualize and _plots.can_draw():
@@ -162,7 +162,7 @@ class BreakdownAnalysis:
         if rank not in t.store.files:
             raise ValueError(f"no trace for rank {rank}")
         delay = round(consecutive_kernel_delay * 1000)
-        params = {"streams": streams or None, "delay": delay, "stats": show_idle_interval_stats}
+        params: dict[str, Any] = {"streams": streams or None, "delay": delay, "stats": show_idle_interval_stats}
         kind = t.store.stream_type([rank])
         frame = cls._idle_frame([row for row in t.store.rows("idle-time", "idle", **params) if row["rank"] == rank], streams, kind)
         if visualize and _plots.can_draw():

@@ -147,11 +147,13 @@ class CPGraph(nx.DiGraph):  # type: ignore[misc,name-defined]
         delays = {CPEdgeType.KERNEL_KERNEL_DELAY: BoundType.GPU_KERNEL_KERNEL_OVERHEAD,
                   CPEdgeType.KERNEL_LAUNCH_DELAY: BoundType.GPU_KERNEL_LAUNCH_OVERHEAD}
         if kind is not CPEdgeType.OPERATOR_KERNEL:
-            return delays[kind].value if kind in delays else ""
+            return str(delays[kind].value) if kind in delays else ""
         if row["stream"] >= 0:
-            return (BoundType.GPU_COMMUNICATION_BOUND if is_comm_kernel(row["s_name"]) else BoundType.GPU_COMPUTE_BOUND).value
-        is_data = any(re.search(pattern, row["s_name"]) for pattern in self.data_load_events or [])
-        return (BoundType.DATA_LOADING if is_data else BoundType.CPU_BOUND).value
+            bound = BoundType.GPU_COMMUNICATION_BOUND if is_comm_kernel(row["s_name"]) else BoundType.GPU_COMPUTE_BOUND
+        else:
+            is_data = any(re.search(pattern, row["s_name"]) for pattern in self.data_load_events or [])
+            bound = BoundType.DATA_LOADING if is_data else BoundType.CPU_BOUND
+        return str(bound.value)
 
     def get_critical_path_breakdown(self) -> Optional[Any]:
         """A row for each edge of the path, with the event it is charged to and what bounds it.
@@ -240,7 +242,7 @@ class CriticalPathAnalysis:
             logger.error("Could not find annotation %s in the trace.", annotation)
             return None
         instance = "-".join(map(str, instance_id)) if isinstance(instance_id, tuple) else str(instance_id or 0)
-        params = {"annotation": annotation, "instance": instance, "data_load_events": data_load_events or None, "graph": True,
+        params: dict[str, Any] = {"annotation": annotation, "instance": instance, "data_load_events": data_load_events or None, "graph": True,
                   "zero_weight_edges": env_options.critical_path_add_zero_weight_launch_edges()}
         try:
             tables = {name: [row for row in t.store.rows("critical-path", name, **params) if row["rank"] == rank]

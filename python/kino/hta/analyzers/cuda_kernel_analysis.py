@@ -30,7 +30,7 @@ class CudaKernelAnalysis:
         """TraceAnalysis.get_frequent_cuda_kernel_sequences.
 
         >>> from kino.hta.analyzers.cuda_kernel_analysis import CudaKernelAnalysis
-        >>> CudaKernelAnalysis.get_frequent_cuda_kernel_sequences(analysis.t, "aten::linear", ".", visualize=False).columns[0]
+        >>> CudaKernelAnalysis.get_frequent_cuda_kernel_sequences(analysis.t, "aten::linear", ".", 1, visualize=False).columns[0]
         'pattern'
         """
         check = is_valid_directory(output_dir, must_be_writable=True)

@@ -3,7 +3,10 @@ from __future__ import annotations
 
 from typing import Any, Optional
 
+import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
+
 from ..common.trace import Trace
+from ..common.trace_call_graph import CallGraph
 from ..configs.config import logger
 
 #: Floating point operations of an instruction that a counter counts.
@@ -34,6 +37,8 @@ class CuptiCounterAnalysis:
         rows = t.store.rows("cupti-counters", "counters_by_kernel", takes_last_step=False)
         if not rows:
             logger.warning("Could not find events of 'cuda_profiler_range' category that belong to launches")
+            return []
+        CallGraph(t, ranks or [0])  # for its columns, which the frames of HTA have, too
         frames = [cls._frame(t, rank, [row for row in rows if row["rank"] == rank]) for rank in ranks or [0]]
         return [frame for frame in frames if not frame.empty]
 
@@ -45,7 +50,8 @@ class CuptiCounterAnalysis:
         found = [by_place[place] for place in kernels["index"]]
         kernels = kernels.drop(columns=["s_name", "s_cat"], errors="ignore")
         t.symbol_table.decode_df(kernels, create_new_columns=False)
-        kernels["index_runtime"] = [row["launch_event"] & _NUMBER for row in found]
+        launches = [row["launch_event"] & _NUMBER for row in found]
+        kernels["index_runtime"] = pd.Series(launches, dtype=frame["index"].dtype)
         kernels["op_stack"] = [row["op_stack"].split(" -> ") if row["op_stack"] else [] for row in found]
         for column in ("top_level_op", "bottom_level_op"):
             kernels[column] = [row[column] or "" for row in found]

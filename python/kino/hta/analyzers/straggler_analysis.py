@@ -14,7 +14,7 @@ class StragglerAnalysis:
 
     >>> from kino.hta.analyzers.straggler_analysis import StragglerAnalysis
     >>> StragglerAnalysis.get_profiler_steps(analysis.t)
-    [2, 3]
+    [2, 3, 4]
     """
 
     @classmethod
@@ -23,7 +23,7 @@ class StragglerAnalysis:
 
         >>> from kino.hta.analyzers.straggler_analysis import StragglerAnalysis
         >>> StragglerAnalysis.get_profiler_steps(analysis.t)
-        [2, 3]
+        [2, 3, 4]
         """
         return sorted({row["step"] for row in t.store.rows("steps", "steps") if row["step"] != -1})
 
@@ -38,7 +38,7 @@ class StragglerAnalysis:
         >>> StragglerAnalysis.get_potential_stragglers(analysis.t, [99])
         Traceback (most recent call last):
         ...
-        ValueError: invalid value for argument: profiler_steps=[99]; available profiler steps=[2, 3]
+        ValueError: invalid value for argument: profiler_steps=[99]; available profiler steps=[2, 3, 4]
         """
         available = cls.get_profiler_steps(t)
         steps = available if profiler_steps is None else [step for step in profiler_steps if step in available]

@@ -1,0 +1,124 @@
+"""The same calls to HTA and to kino.hta: frames are equal in values, columns, types, labels and order. HTA sorts equal keys by chance: it is
+made to keep their order, as for the recorded answers. Without KINO_TIER=all, the small traces and one real one."""
+import contextlib
+import io
+import logging
+import os
+
+import pandas
+from support import hta
+
+try:
+    import hta.trace_analysis as peer
+    from hta.analyzers.cuda_kernel_analysis import CudaKernelAnalysis as PeerKernels
+except ImportError:
+    peer = None
+
+import kino.hta.trace_analysis as ours
+
+SMALL = {"backward_thread", "critical_path_alexnet", "cuda_event_sync", "h100_bert", "synth_8rank"}
+# In this order: HTA's frame keeps the columns that an analysis adds.
+CALLS = {
+    "temporal": lambda t, ranks: t.get_temporal_breakdown(visualize=False),
+    "overlap": lambda t, ranks: t.get_comm_comp_overlap(visualize=False),
+    "kernels": lambda t, ranks: t.get_gpu_kernel_breakdown(visualize=False),
+    "few kernels": lambda t, ranks: t.get_gpu_kernel_breakdown(False, 0.5, 3, False),
+    "annotations": lambda t, ranks: t.get_gpu_user_annotation_breakdown(visualize=False),
+    "few annotations": lambda t, ranks: t.get_gpu_user_annotation_breakdown(False, False, 0.8, 3, ["Optimizer", "o"]),
+    "idle": lambda t, ranks: t.get_idle_time_breakdown(ranks, visualize=False, show_idle_interval_stats=True),
+    "launches": lambda t, ranks: t.get_cuda_kernel_launch_stats(ranks, visualize=False),
+    "kernel launches": lambda t, ranks: t.get_cuda_kernel_launch_stats(ranks, include_memory_events=False, visualize=False),
+    "operators": lambda t, ranks: t.get_aten_op_kernels_and_delay(ranks[:1]),
+    "queues": lambda t, ranks: t.get_queue_length_time_series(ranks),
+    "queue summary": lambda t, ranks: t.get_queue_length_summary(ranks),
+    "blocked": lambda t, ranks: t.get_time_spent_blocked_on_full_queue(t.get_queue_length_time_series(ranks), 8),
+    "bandwidth": lambda t, ranks: t.get_memory_bw_time_series(ranks),
+    "bandwidth summary": lambda t, ranks: t.get_memory_bw_summary(ranks),
+    "steps": lambda t, ranks: t.get_profiler_steps(),
+    "stragglers": lambda t, ranks: t.get_potential_stragglers(),
+    "annotated kernels": lambda t, ranks: drop_numbers(t.get_gpu_kernels_with_user_annotations(ranks[0])),
+    "sequences": lambda t, ranks: t.get_frequent_cuda_kernel_sequences("aten::", ".", rank=ranks[0]),
+    "critical path": lambda t, ranks: path_of(t, ranks[0]),
+}
+
+
+def drop_numbers(frame):
+    """Numbers of symbols mean nothing."""
+    return None if frame is None else frame.drop(columns=["name", "cat", "user_annotation"], errors="ignore")
+
+
+def path_of(analysis, rank):
+    found = analysis.critical_path_analysis(rank, "ProfilerStep", 0)
+    if found is None:
+        return None
+    graph, is_ok = found
+    edges = {(begin, end, data["object"].weight, data["object"].type.value) for begin, end, data in graph.edges(data=True)}
+    with contextlib.redirect_stdout(io.StringIO()):
+        summary = graph.summary()
+    return [is_ok, graph.critical_path_nodes, edges, graph.edge_to_event_map, graph.critical_path_events_set, pandas.DataFrame(summary)]
+
+
+def difference(got, want):
+    """What differs, or None."""
+    if isinstance(want, pandas.DataFrame):
+        try:
+            pandas.testing.assert_frame_equal(want, got)
+        except AssertionError as error:
+            return str(error)[:300]
+        return None
+    if isinstance(want, (list, tuple)):
+        if len(want) != len(got):
+            return f"{len(got)} parts, not {len(want)}"
+        return next((found for found in map(difference, got, want) if found), None)
+    if isinstance(want, dict) and want and isinstance(next(iter(want.values())), pandas.DataFrame):
+        return difference([list(got), *got.values()], [list(want), *want.values()])
+    return None if got == want else f"got {str(got)[:200]}, want {str(want)[:200]}"
+
+
+@contextlib.contextmanager
+def stable_order():
+    kept = {kind: kind.sort_values for kind in (pandas.DataFrame, pandas.Series)}
+    for kind, function in kept.items():
+        kind.sort_values = lambda self, *args, function=function, **more: function(self, *args, **{"kind": "stable", **more})
+    shown = PeerKernels.visualize_aten_op_kernels_and_overhead
+    PeerKernels.visualize_aten_op_kernels_and_overhead = classmethod(lambda *_: None)  # it cannot be turned off
+    yield
+    PeerKernels.visualize_aten_op_kernels_and_overhead = shown
+    for kind, function in kept.items():
+        kind.sort_values = function
+
+
+def check_frames(report, case, theirs, mine):
+    for rank, frame in theirs.t.traces.items():
+        left, right = frame.copy(), mine.t.traces[rank].copy()
+        report.equal(f"{case.name}: types of symbols", [str(right[name].dtype) for name in ("cat", "name")],
+                     [str(left[name].dtype) for name in ("cat", "name")])
+        theirs.t.symbol_table.decode_df(left, create_new_columns=False)
+        mine.t.symbol_table.decode_df(right, create_new_columns=False)
+        report.equal(f"{case.name}: frame of rank {rank}", difference(right, left), None)
+    report.equal(f"{case.name}: metadata", mine.t.meta_data, theirs.t.meta_data)
+
+
+def check_case(report, case):
+    files = dict(zip(case.ranks, map(str, case.traces)))
+    theirs, mine = (module.TraceAnalysis(dict(files), include_last_profiler_step=case.has_last_step) for module in (peer, ours))
+    check_frames(report, case, theirs, mine)
+    for name, call in CALLS.items():
+        try:
+            want = call(theirs, case.ranks)
+        except Exception:  # HTA fails: the recorded answers say so, too
+            continue
+        report.equal(f"{case.name}: {name}", difference(call(mine, case.ranks), want), None)
+
+
+def run(report):
+    if peer is None:
+        print("NOT TESTED: HTA is not installed (tools/install-hta): nothing to compare with")
+        report.skipped += 1
+        return
+    logging.disable(logging.CRITICAL)
+    with stable_order():
+        for case in hta.cases():
+            if case.name in SMALL or os.environ.get("KINO_TIER") == "all":
+                check_case(report, case)
+    logging.disable(logging.NOTSET)
