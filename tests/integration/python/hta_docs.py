@@ -32,30 +32,11 @@ def public_names():
             if name.startswith("_") or not callable(thing) or not mine or not str(getattr(thing, "__module__", "")).startswith("kino.hta"):
                 continue
             yield f"{module.__name__}.{name}", thing
-            for member, value in list(vars(thing).items()) if inspect.isclass(thing) else ():
-                if not member.startswith("_") and (callable(getattr(thing, member)) or isinstance(value, property)) and docs.doc_of(value):
+            for member in dir(thing) if inspect.isclass(thing) else ():
+                value = inspect.getattr_static(thing, member)
+                function = getattr(value, "__func__", getattr(value, "fget", value))
+                if not member.startswith("_") and callable(function) and str(getattr(function, "__module__", "")).startswith("kino.hta"):
                     yield f"{module.__name__}.{name}.{member}", value
-
-
-def check_examples(report, globs):
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
-    parser, count, seen = doctest.DocTestParser(), 0, set()
-    for name, thing in public_names():
-        text = inspect.cleandoc(docs.doc_of(getattr(thing, "__func__", thing)))
-        if text in seen:
-            continue
-        seen.add(text)
-        test = parser.get_doctest(text, dict(globs), name, None, 0)
-        report.check(f"{name} has an example", bool(test.examples), repr(text[:60]))
-        for example in test.examples:
-            for flag, package in FLAGS.items():
-                if example.options.pop(flag, False) and not importlib.util.find_spec(package):
-                    example.options[doctest.SKIP] = True
-        output = []
-        failed, tried = runner.run(test, out=output.append, clear_globs=False)
-        count += tried
-        report.check(f"the example of {name}", failed == 0, "".join(output)[-600:])
-    report.check("examples were found", count > 300, str(count))
 
 
 def run(report):
@@ -64,5 +45,5 @@ def run(report):
     os.chdir("examples")
     kino.demo("demo-run", ranks=2, steps=3, size="300kB")
     analysis = kino.hta.TraceAnalysis(trace_dir="demo-run")
-    check_examples(report, {"analysis": analysis, "graph": CallGraph(analysis.t), "kino": kino})
+    docs.check_examples(report, {"analysis": analysis, "graph": CallGraph(analysis.t), "kino": kino}, public_names(), FLAGS, 300)
     os.chdir("..")

@@ -7,6 +7,7 @@ import os
 import shutil
 
 import pandas
+from kino.hta.common.call_stack import CallGraph as OldCallGraph
 from kino.hta.common.trace_call_graph import CallGraph
 from kino.hta import TraceAnalysis, TraceDiff, DeviceType, LabeledTrace
 from kino.hta.common.execution_trace import add_et_column, correlate_execution_trace, load_execution_trace
@@ -171,6 +172,12 @@ def check_call_graph(report, case, analysis):
     want = parts(case.golden("call_graph"))
     if not want or case.name in UNORDERED:
         return
+    OldCallGraph(analysis.t)
+    for rank, golden in parts(case.golden("call_stack_legacy")):
+        frame, what = analysis.t.get_trace(int(rank)), f"{case.name}: older call stacks of rank {rank}"
+        report.equal(f"{what}: sums", [plain(frame[column].sum()) for column in ("depth", "parent")], [golden["sum_depth"], golden["sum_parent"]])
+        rows = {row[0]: row for row in frame[golden["columns"]].values.tolist()}
+        report.equal(f"{what}: rows", [rows.get(row[0]) for row in golden["rows"]], golden["rows"])
     graph = CallGraph(analysis.t)
     for rank, golden in want:
         what, frame = f"{case.name}: calls of rank {rank}", analysis.t.get_trace(int(rank))
@@ -188,6 +195,10 @@ def check_others(report, case, analysis):
         for count in (1, 2):
             report.equal(f"{case.name}: stragglers, {count}", sorted(analysis.get_potential_stragglers(num_candidates=count)),
                          sorted(late[f"all_{count}"]))
+    for rank, golden in parts(case.golden("gpu_kernels_with_user_annotations")):
+        frame = analysis.get_gpu_kernels_with_user_annotations(int(rank), shorten_names=False)
+        if golden is None or golden["complete"]:
+            check_table(report, f"{case.name}: annotated kernels of rank {rank}", None if golden is None else frame[golden["columns"]], golden)
     counters = case.golden("cupti_counters")
     for golden, frame in zip(counters or [], analysis.get_cupti_counter_data_with_operators(case.ranks) if counters else []):
         check_table(report, f"{case.name}: counters", frame[golden["columns"]], golden)

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Callable, NamedTuple, Optional
 
@@ -10,10 +9,13 @@ import numpy as np
 import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 from ..configs.config import logger
+from ._call_tree import NON_EXISTENT_NODE_INDEX, CallTree
 from .trace_symbol_table import TraceSymbolTable
 from .types import DeviceType, infer_device_type
 
-NON_EXISTENT_NODE_INDEX = -2
+__all__ = ["CLOSE_END", "EVENT_END", "EVENT_START", "NON_EXISTENT_NODE_INDEX", "NULL_NODE_INDEX", "OPEN_END", "STACK_COLUMNS", "CallStackGraph",
+           "CallStackIdentity", "CallStackNode", "is_events_sorted", "sort_events"]
+
 NULL_NODE_INDEX = -1
 EVENT_START = 1
 EVENT_END = -1
@@ -104,7 +106,7 @@ def _marks(df: Any) -> list[tuple[int, Any, int, Any]]:
     return sorted(marks, key=functools.cmp_to_key(lambda x, y: -1 if _less_than(x, y) else 1))
 
 
-class CallStackGraph:
+class CallStackGraph(CallTree):
     """The calls of one thread. ``nodes`` has them by the index of their events; that of the thread itself is ``root_index``.
     Several graphs may share their nodes.
 
@@ -155,16 +157,6 @@ class CallStackGraph:
             if launch in mine and launch in self.nodes and kernel not in self.nodes:
                 self._add_edge(int(launch), int(kernel), DeviceType.GPU)
 
-    def _walk(self, start: int) -> Iterator[tuple[int, bool]]:
-        """Each node when it is entered, and again (True) when it is left."""
-        waiting = [(start, False)]
-        while waiting:
-            index, is_left = waiting.pop()
-            yield index, is_left
-            if not is_left:
-                waiting.append((index, True))
-                waiting += [(child, False) for child in reversed(self.nodes[index].children)]
-
     def _measure(self, start: int) -> None:
         """Depths from the top, heights from the bottom."""
         for index, is_left in self._walk(start):
@@ -175,18 +167,6 @@ class CallStackGraph:
                 node.height = 0
             else:
                 node.height = 1 + max((self.nodes[child].height for child in node.children), default=0)
-
-    def __repr__(self) -> str:
-        return "CallStackGraph(\n" + "".join(f"    {index}: {node}\n" for index, node in self.nodes.items()) + ")"
-
-    def get_nodes(self) -> dict[int, CallStackNode]:
-        """The nodes by index.
-
-        >>> stack = next(graph.get_call_stacks(rank=0))
-        >>> stack.root_index in stack.get_nodes()
-        True
-        """
-        return self.nodes
 
     def update_parent_of_first_layer_nodes(self, new_parent_index: int) -> None:
         """Hangs the calls at the top of the thread below a call of another one, which shares the nodes.
@@ -204,23 +184,6 @@ class CallStackGraph:
             self.nodes[new_parent].children.append(index)
         self._measure(self.get_root(new_parent))
 
-    def get_parent(self, idx: int) -> int:
-        """What a call was called from; NON_EXISTENT_NODE_INDEX where it is not known.
-
-        >>> next(graph.get_call_stacks(rank=0)).get_parent(10**9)
-        -2
-        """
-        return self.nodes[idx].parent if idx in self.nodes else NON_EXISTENT_NODE_INDEX
-
-    def get_children(self, idx: int) -> list[int]:
-        """What a call calls, with device work.
-
-        >>> stack = next(graph.get_call_stacks(rank=0))
-        >>> len(stack.get_children(stack.root_index)) > 0
-        True
-        """
-        return self.nodes[idx].children if idx in self.nodes else []
-
     def get_root(self, idx: int) -> int:
         """The thread at the top of a call.
 
@@ -229,48 +192,6 @@ class CallStackGraph:
         True
         """
         return self.get_path_to_root(idx)[-1]
-
-    def get_path_to_root(self, idx: int) -> list[int]:
-        """A call and all above it.
-
-        >>> stack = next(graph.get_call_stacks(rank=0))
-        >>> stack.get_path_to_root(stack.root_index) == [stack.root_index]
-        True
-        """
-        path = [idx]
-        while path[-1] >= 0 and path[-1] in self.nodes:
-            path.append(self.nodes[path[-1]].parent)
-        return path
-
-    def _below(self, idx: int, include_gpu_kernel: bool) -> list[int]:
-        children = self.get_children(idx)
-        return children if include_gpu_kernel else [child for child in children if self.nodes[child].device is not DeviceType.GPU]
-
-    def get_paths_to_leaves(self, idx: int, include_gpu_kernel: bool = False) -> list[list[int]]:
-        """The ways down from a call.
-
-        >>> stack = next(graph.get_call_stacks(rank=0))
-        >>> leaf = stack.get_leaf_nodes(stack.root_index)[0]
-        >>> stack.get_paths_to_leaves(leaf) == [[leaf]]
-        True
-        """
-        paths, waiting = [], [[idx]]
-        while waiting:
-            path = waiting.pop()
-            below = self._below(path[-1], include_gpu_kernel)
-            if not below:
-                paths.append(path)
-            waiting += [[*path, child] for child in reversed(below)]
-        return paths
-
-    def get_leaf_nodes(self, idx: int, include_gpu_kernel: bool = False) -> list[int]:
-        """The calls below one that call nothing.
-
-        >>> stack = next(graph.get_call_stacks(rank=0))
-        >>> len(stack.get_leaf_nodes(stack.root_index)) > 0
-        True
-        """
-        return [path[-1] for path in self.get_paths_to_leaves(idx, include_gpu_kernel)]
 
     def get_descendants(self, idx: int, include_gpu_kernel: bool = False) -> list[int]:
         """A call and everything below it, with device work, as in HTA.
@@ -281,14 +202,6 @@ class CallStackGraph:
         """
         return [index for index, is_left in self._walk(idx) if not is_left]
 
-    def get_dataframe(self) -> Any:
-        """The rows that it was made of.
-
-        >>> len(next(graph.get_call_stacks(rank=0)).get_dataframe()) > 0
-        True
-        """
-        return self.df
-
     def get_depth(self) -> Any:
         """Depths by index.
 
@@ -296,17 +209,6 @@ class CallStackGraph:
         'depth'
         """
         return pd.Series({index: node.depth for index, node in self.nodes.items() if index >= 0}, dtype=pd.Int16Dtype(), name="depth")
-
-    def dfs_traverse(self, enter_func: DFSCallback, exit_func: DFSCallback) -> None:
-        """Calls functions for each node when it is entered and left.
-
-        >>> seen = []
-        >>> next(graph.get_call_stacks(rank=0)).dfs_traverse(lambda index, node: seen.append(index), lambda index, node: None)
-        >>> seen[0] < 0
-        True
-        """
-        for index, is_left in self._walk(self.root_index):
-            (exit_func if is_left else enter_func)(index, self.nodes[index])
 
     # -- columns of the frame --
 

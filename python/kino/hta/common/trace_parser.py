@@ -13,7 +13,7 @@ from ..configs.config import logger
 from ..configs.default_values import AttributeSpec, ValueType
 from ..configs.parser_config import DEFAULT_PARSE_VERSION, ParserBackend, ParserConfig
 from ..utils.utils import get_value_from_dict, normalize_gpu_stream_numbers
-from .trace_file import _open
+from .trace_file import _open, read_trace
 from .trace_symbol_table import TraceSymbolTable
 
 MetaData = dict[str, Any]
@@ -90,9 +90,7 @@ def parse_trace_dict(trace_file_path: str) -> dict[str, Any]:
     """
     if not trace_file_path.endswith((".gz", ".json")):
         raise ValueError(f"expect the value of trace_file ({trace_file_path}) ends with '.gz' or 'json'")
-    with _open(trace_file_path) as file:
-        document: dict[str, Any] = json.loads(file.read())
-    return document
+    return read_trace(trace_file_path)
 
 
 def parse_metadata_ijson(fh: IO[bytes]) -> MetaData:
