@@ -3,6 +3,7 @@
 networkx and plotly (tools/install-hta), else in build/python, which has pandas; what is missing is left out, loudly."""
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 
@@ -25,8 +26,16 @@ sys.path.insert(0, str(PACKAGE))
 from python import hta_docs, hta_golden, hta_peer  # noqa: E402 (the package must be found first)
 
 
+def check_needs(report):
+    """Without pandas there is an error that says so, and the rest of the package works."""
+    code = f"import sys; sys.path.insert(0, {str(PACKAGE)!r}); import kino, kino.hta"
+    done = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=False)
+    report.check("without pandas", "ImportError: kino.hta needs pandas" in done.stderr, done.stderr[-300:])
+
+
 def main():
     report = common.Report()
+    check_needs(report)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for module in (hta_golden, hta_peer, hta_docs):

@@ -282,6 +282,14 @@ class TraceSymbolTable:
         """
         return df["cat"].isin(self._numbers(("cpu_op", "cuda_driver", "cuda_runtime")))
 
+    def get_operator_or_device_runtime_mask(self, df: Any) -> Any:
+        """Which rows are operators, or calls of the runtime or driver of any device?
+
+        >>> bool(analysis.t.symbol_table.get_operator_or_device_runtime_mask(analysis.t.get_trace(0)).any())
+        True
+        """
+        return df["cat"].isin(self._numbers(("cpu_op", "cuda_driver", "cuda_runtime", "mtia_runtime")))
+
     def get_runtime_launch_events_mask(self, df: Any) -> Any:
         """Which rows put work on a stream that is in the trace?
 
