@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The same questions answered by HTA (on PyPI HolisticTraceAnalysis or traceinsight), used as its documentation says:
-bench/peer_hta.py TRACE. Prints a sample as bench_analyses does: wall_s is all of it, loading, then each analysis. Importing
+bench/peer_hta.py TRACE [PACKAGE]; with the folder of a build's package kino, by kino.hta instead. Prints a sample as bench_analyses does: wall_s is all of it, loading, then each analysis. Importing
 it is not in the clock. To be run by the Python of an environment that has it."""
 import contextlib
 import importlib
@@ -13,7 +13,11 @@ import sys
 import time
 
 
-def find_hta():
+def find_hta(package):
+    if package:
+        sys.path.insert(0, package)
+        kino = importlib.import_module("kino")
+        return importlib.import_module("kino.hta.trace_analysis").TraceAnalysis, f"kino.hta {kino.__version__}"
     for package, module in (("HolisticTraceAnalysis", "hta"), ("traceinsight", "hta")):
         with contextlib.suppress(ImportError):
             analysis = importlib.import_module(f"{module}.trace_analysis")
@@ -48,7 +52,7 @@ def checks(answers):
 def main():
     trace = os.path.abspath(sys.argv[1])
     logging.disable(logging.WARNING)
-    analysis, name = find_hta()
+    analysis, name = find_hta(sys.argv[2] if len(sys.argv) > 2 else None)
     times, answers, used = [time.perf_counter()], [], time.process_time()
     hta = analysis(trace_files={0: trace}, trace_dir=os.path.dirname(trace))
     times.append(time.perf_counter())

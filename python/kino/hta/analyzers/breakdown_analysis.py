@@ -23,7 +23,7 @@ def _microseconds(t: Trace, values: list[Any], ranks: list[int]) -> Any:
 
 def _statistics_of_names(t: Trace, rows: list[Any]) -> Any:
     """Names with their durations in the columns that breakdowns by kernel and by annotation share."""
-    ranks = [row["rank"] for row in rows]
+    ranks = t.store.ranks()  # a rank without rows decides about types, too
     frame = pd.DataFrame({"name": pd.Series([row["name"] for row in rows], dtype=str)})
     for column, ours in list(_KERNEL_COLUMNS.items())[1:]:
         values = [row[ours] for row in rows]

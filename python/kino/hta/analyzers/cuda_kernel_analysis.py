@@ -125,24 +125,23 @@ class CudaKernelAnalysis:
         >>> list(CudaKernelAnalysis.cuda_kernel_launch_stats(analysis.t, visualize=False)[0].columns)
         ['correlation', 'cpu_duration', 'gpu_duration', 'launch_delay']
         """
-        rows = t.store.rows("launch-stats", "launch_stats", include_memory=include_memory_events)
+        rows = t.store.frame("launch-stats", "launch_stats", include_memory=include_memory_events)
         answers = {}
         for rank in ranks or [0]:
             if rank not in t.store.files:
                 raise ValueError(f"no trace for rank {rank}")
-            answers[rank] = cls._launch_frame(t, rank, [row for row in rows if row["rank"] == rank])
+            answers[rank] = cls._launch_frame(t, rank, rows[rows["rank"] == rank])
             if visualize and _plots.can_draw():
                 _plots.launches(rank, answers[rank], runtime_cutoff, launch_delay_cutoff)
         return answers
 
     @staticmethod
-    def _launch_frame(t: Trace, rank: int, rows: list[Any]) -> Any:
+    def _launch_frame(t: Trace, rank: int, rows: Any) -> Any:
         is_whole = t.store.has_whole_durations(rank)
-        rows = sorted(rows, key=lambda row: (row["launch_event"], row["device_event"]))  # as the file has the launches
-        kind = t.store.integer_type(rank, "correlation")
-        frame = pd.DataFrame({"correlation": pd.Series([row["correlation"] for row in rows], dtype=kind)})
+        rows = rows.sort_values(["launch_event", "device_event"], ignore_index=True)  # as the file has the launches
+        frame = pd.DataFrame({"correlation": rows["correlation"].astype(t.store.integer_type(rank, "correlation"))})
         for column in ("cpu_duration", "gpu_duration", "launch_delay"):
-            values = [row[column] // 1000 if is_whole else row[column] / 1000 for row in rows]
+            values = rows[column].astype("int64")
             whole = "int64" if column == "launch_delay" or not is_whole else t.store.integer_type(rank, "dur")
-            frame[column] = pd.Series(values, dtype=whole if is_whole else "float64")
+            frame[column] = (values // 1000).astype(whole) if is_whole else values / 1000
         return frame

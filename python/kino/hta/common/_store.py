@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from typing import Any, Optional
 
 import numpy as np
+import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 from ... import _run
+from ..._table import Table
 from ..configs import env_options
 
 
@@ -55,12 +57,20 @@ class Store:
         """The rows of one table of all ranks as dicts; in the order of ranks."""
         rows: list[Any] = []
         for rank, answer in self.answers(analysis, takes_last_step, **params):
-            found = answer if hasattr(answer, "to_dicts") else answer[table]
+            found = answer if isinstance(answer, Table) else answer[table]
             for row in found.to_dicts():
                 if rank is not None and "rank" in row:
                     row["rank"] = rank
                 rows.append(row)
         return rows
+
+    def frame(self, analysis: str, table: str, **params: Any) -> Any:
+        """The same as a DataFrame, for tables with a row an event."""
+        parts = []
+        for rank, answer in self.answers(analysis, **params):
+            part = (answer if isinstance(answer, Table) else answer[table]).to_pandas()
+            parts.append(part if rank is None else part.assign(rank=rank))
+        return pd.concat(parts, ignore_index=True)
 
     def of_rank(self, rank: int) -> tuple[_run.Run, int]:
         """The run that has the rank, and the number of its trace there."""
