@@ -1,4 +1,5 @@
 """Parts of kino.hta by themselves, on frames made by hand, as HTA's own tests use them; TraceAnalysis on files that do not tell their ranks."""
+import copy
 import logging
 import os
 import re
@@ -113,6 +114,12 @@ def check_ranks(report):
     report.equal("a list of files", TraceAnalysis([os.path.abspath("alone.json")]).t.get_ranks(), [0])
     exact = TraceAnalysis(trace_dir=folder, compat=None)
     table = kino.open(folder, progress=False).temporal_breakdown()
+    report.check("one run of all ranks", len(plain.t.store.open()) == 1 and len(swapped.t.store.open()) == 2)
+    report.check("a copy of a trace", copy.deepcopy(plain).get_temporal_breakdown(visualize=False).equals(plain.get_temporal_breakdown(visualize=False)))
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if plain.get_profiler_steps() == [2, 3, 4] else 1)
+    report.equal("after a fork", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
     report.equal("Kino's own numbers", [round(value * 1000) for value in exact.get_temporal_breakdown(visualize=False)["idle_time(us)"]], table["idle_time"])
 
 

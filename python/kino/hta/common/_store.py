@@ -1,6 +1,7 @@
 """The engine behind a Trace: answers of analyses by rank, in HTA's units and types."""
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any, Optional
 
@@ -26,9 +27,16 @@ class Store:
         self.include_last_step = include_last_step
         self.compat = "hta-ns" if compat == "hta" and env_options.disable_ns_rounding() else compat
         self._runs: Optional[list[tuple[Optional[int], _run.Run]]] = None
+        self._process = os.getpid()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies, and other processes, read the files again."""
+        return {**self.__dict__, "_runs": None}
 
     def open(self) -> list[tuple[Optional[int], _run.Run]]:
         """Pairs of rank and run; the rank is None where the run's own ranks are right."""
+        if self._process != os.getpid():
+            self._runs, self._process = None, os.getpid()
         if self._runs is None:
             paths = [self.files[rank] for rank in sorted(self.files)]
             run = _run.open(paths, progress=False)
