@@ -1,5 +1,6 @@
 """Parts of kino.hta by themselves, on frames made by hand, as HTA's own tests use them; TraceAnalysis on files that do not tell their ranks."""
 import copy
+import importlib.util
 import logging
 import os
 import re
@@ -123,7 +124,31 @@ def check_ranks(report):
     report.equal("Kino's own numbers", [round(value * 1000) for value in exact.get_temporal_breakdown(visualize=False)["idle_time(us)"]], table["idle_time"])
 
 
+def check_plots(report):
+    """What is drawn, without showing it: bars, pies, and for each kernel and annotation a picture."""
+    if not importlib.util.find_spec("plotly"):
+        print("NOT TESTED: plotly is not installed (tools/install-hta)")
+        report.skipped += 1
+        return
+    from plotly.basedatatypes import BaseFigure
+    analysis, shown, kept = TraceAnalysis(trace_dir=os.path.abspath("asked")), [], BaseFigure.show
+    BaseFigure.show = lambda self, *args, **names: shown.append(self.data[0].type)
+    kernels = analysis.get_gpu_kernel_breakdown()[1]
+    kinds, names = kernels["kernel_type"].nunique(), kernels.loc[kernels["name"] != "others", ["kernel_type", "name"]].drop_duplicates()
+    report.equal("pictures of kernels", (shown.count("pie"), shown.count("bar")), (1 + kinds, len(names)))
+    for what, draw, want in (("temporal", analysis.get_temporal_breakdown, ["bar"]), ("overlap", analysis.get_comm_comp_overlap, ["bar"]),
+                             ("idle", analysis.get_idle_time_breakdown, ["bar"]), ("launches", analysis.get_cuda_kernel_launch_stats, ["histogram"] * 3),
+                             ("sequences", lambda: analysis.get_frequent_cuda_kernel_sequences("aten::linear", ".", 1, visualize=True), ["bar"])):
+        shown.clear()
+        draw()
+        report.equal(f"pictures: {what}", shown, want)
+    shown.clear()
+    frame = analysis.get_gpu_user_annotation_breakdown(use_gpu_annotation=False)
+    report.equal("pictures of annotations", (shown.count("pie"), shown.count("bar")), (1, frame["name"].nunique() - ("others" in set(frame["name"]))))
+    BaseFigure.show = kept
+
+
 def run(report):
     logging.getLogger("kino.hta").setLevel(logging.CRITICAL)
-    for check in (check_links, check_trace, check_filters, check_stacks, check_ranks):
+    for check in (check_links, check_trace, check_filters, check_stacks, check_ranks, check_plots):
         check(report)
