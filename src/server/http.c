@@ -5,9 +5,7 @@
  *   on_request  headers are there (begin), then pieces of a body, then the end (dispatch); and once
  *               more after a lane has answered (send)
  *   on_done     sent, or the client is gone: the request is freed */
-#include <errno.h>
 #include <microhttpd.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
@@ -398,47 +396,6 @@ static void on_log(void *context, const char *format, va_list args)
 
 /* -- starting and ending -- */
 
-/* A socket that listens; the port it has got in *port. */
-static kino_status listen_on(const char *host, unsigned *port, int *out, kino_error *err)
-{
-    struct addrinfo hints = {.ai_family = AF_UNSPEC,
-                             .ai_socktype = SOCK_STREAM,
-                             .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
-    struct addrinfo *found = NULL;
-    char service[16];
-    struct sockaddr_storage bound;
-    socklen_t size = sizeof bound;
-    (void)snprintf(service, sizeof service, "%u", *port);
-    int rc = getaddrinfo(host, service, &hints, &found);
-    if (rc != 0)
-        return kino__fail(err, KINO_ARGUMENT, "cannot listen on '%s': %s", host, gai_strerror(rc));
-    int fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    const int yes = 1;
-    if (fd >= 0)
-        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    bool good = fd >= 0 && bind(fd, found->ai_addr, found->ai_addrlen) == 0 &&
-                listen(fd, SOMAXCONN) == 0 &&
-                getsockname(fd, (struct sockaddr *)&bound, &size) == 0;
-    int why = errno;
-    freeaddrinfo(found);
-    if (!good) {
-        if (fd >= 0)
-            (void)close(fd);
-        if (why == EADDRINUSE)
-            return kino__fail_hint(
-                err, KINO_IO, kino__hint(KINO_HINT_OPTION, "port", ""),
-                "cannot listen on %s port %u: port in use; choose another with " KINO__HERE
-                ", or 0 for any free port",
-                host, *port);
-        return kino__fail_errno(err, why, "cannot listen on %s port %u", host, *port);
-    }
-    if (getnameinfo((struct sockaddr *)&bound, size, NULL, 0, service, sizeof service,
-                    NI_NUMERICSERV) == 0)
-        *port = (unsigned)strtoul(service, NULL, 10);
-    *out = fd;
-    return KINO_OK;
-}
-
 /* As many connections as there can be open files, and room for ours. */
 static unsigned connection_limit(void)
 {
@@ -454,11 +411,6 @@ static unsigned connection_limit(void)
     if (limit.rlim_cur >= wanted)
         return MOST_CONNECTIONS;
     return (unsigned)(limit.rlim_cur > 2 * spare ? limit.rlim_cur - spare : spare);
-}
-
-kino_status kino__http_listen(kino__server *server, kino_error *err)
-{
-    return listen_on(server->host, &server->port, &server->listener, err);
 }
 
 kino_status kino__http_start(kino__server *server, kino_error *err)

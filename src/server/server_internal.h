@@ -77,10 +77,13 @@ void kino__server_mark_client(kino__http_client *client, bool is_served);
 /* Into its lane; false: too many are waiting. */
 bool kino__server_enqueue(kino__server *server, kino__http_request *request);
 
-/* -- http.c -- */
+/* -- listen.c -- */
 
 /* Takes the port. */
 KINO_NODISCARD kino_status kino__http_listen(kino__server *server, kino_error *err);
+
+/* -- http.c -- */
+
 /* Answers from now on. */
 KINO_NODISCARD kino_status kino__http_start(kino__server *server, kino_error *err);
 void kino__http_stop(kino__server *server);
