@@ -1,5 +1,6 @@
 /* cmd_serve.c - kino serve: the web UI and the HTTP interface, until Ctrl+C. */
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -16,9 +17,10 @@ enum { GRACE_SECONDS = 5 };
 
 typedef struct serve_options {
     kino__common_options common;
-    const char *host, *token;
+    const char *host, *token, *socket, *base_path, *frame_ancestors;
+    kino__option_texts hosts;
     unsigned port, jobs;
-    bool open;
+    bool open, stops_on_eof;
 } serve_options;
 
 static const kino__option options_table[] = {
@@ -28,6 +30,24 @@ static const kino__option options_table[] = {
      offsetof(serve_options, host), false},
     {"port", KINO__OPTION_UINT, "N", "listen on port N; 0 for any free port (default: 6007)",
      offsetof(serve_options, port), false},
+    {"socket", KINO__OPTION_TEXT, "PATH",
+     "listen on a unix socket at PATH that only you can connect to, instead of a port",
+     offsetof(serve_options, socket), false},
+    {"base-path", KINO__OPTION_TEXT, "PATH",
+     "serve everything below PATH, such as /kino/, for a proxy that does not remove it (default: "
+     "/)",
+     offsetof(serve_options, base_path), false},
+    {"allow-host", KINO__OPTION_TEXTS, "NAME",
+     "also answer requests for host NAME, such as a proxy's; repeatable; '*' for any host, which "
+     "requires a token",
+     offsetof(serve_options, hosts), false},
+    {"frame-ancestors", KINO__OPTION_TEXT, "SOURCES",
+     "let pages of SOURCES show this one in a frame, as in a Content-Security-Policy (default: "
+     "'none')",
+     offsetof(serve_options, frame_ancestors), false},
+    {"stop-on-eof", KINO__OPTION_FLAG, NULL,
+     "stop when standard input ends, for programs that start a server of their own",
+     offsetof(serve_options, stops_on_eof), false},
     {"open", KINO__OPTION_FLAG, NULL, "open the page in a browser", offsetof(serve_options, open),
      false},
     {"token", KINO__OPTION_TEXT, "TOKEN",
@@ -96,16 +116,25 @@ static void end(kino__server *server, const sigset_t *before)
     (void)alarm(0);
 }
 
-/* Returns when a signal asks for the end. Signals are blocked but while we sleep, so none is lost
- * between the look and the sleep. */
-static void wait_for_end(const sigset_t *before)
+/* Has standard input ended? What comes before its end is dropped. */
+static bool input_has_ended(void)
+{
+    char dropped[256];
+    return read(STDIN_FILENO, dropped, sizeof dropped) <= 0;
+}
+
+/* Returns when a signal asks for the end, or standard input ends where that counts. Signals are
+ * blocked but while we sleep, so none is lost between the look and the sleep. */
+static void wait_for_end(const sigset_t *before, bool stops_on_eof)
 {
     sigset_t open = *before;
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     (void)sigdelset(&open, SIGINT);
     (void)sigdelset(&open, SIGTERM);
     (void)sigdelset(&open, SIGHUP);
     while (!kino__interrupt_was_asked())
-        (void)sigsuspend(&open); /* NOLINT(concurrency-mt-unsafe): the mask is this thread's */
+        if (ppoll(&input, stops_on_eof, NULL, &open) > 0 && input_has_ended())
+            return;
 }
 
 static int serve(const serve_options *given, char **paths, size_t count)
@@ -114,7 +143,12 @@ static int serve(const serve_options *given, char **paths, size_t count)
                                     .path_count = count,
                                     .host = given->host,
                                     .port = given->port,
+                                    .socket = given->socket,
                                     .token = given->token,
+                                    .base_path = given->base_path,
+                                    .hosts = given->hosts.items,
+                                    .host_count = given->hosts.count,
+                                    .frame_ancestors = given->frame_ancestors,
                                     .memory = given->common.budget,
                                     .jobs = given->jobs};
     kino__server *server;
@@ -135,9 +169,30 @@ static int serve(const serve_options *given, char **paths, size_t count)
     (void)fflush(stdout);
     if (given->open)
         open_page(kino__server_url(server), &before);
-    wait_for_end(&before);
+    wait_for_end(&before, given->stops_on_eof);
     end(server, &before);
     return KINO__EXIT_OK;
+}
+
+/* What is wrong with the options, or NULL. */
+static const char *find_mistake(const serve_options *given)
+{
+    if (given->port > 65535)
+        return "invalid value for --port (expected: at most 65535)";
+    if (given->token && !kino__server_token_is_good(given->token))
+        return "invalid value for --token (expected: 8 to 128 letters, digits, '-', '.', '_' or "
+               "'~')";
+    if (given->base_path && !kino__server_base_path_is_good(given->base_path))
+        return "invalid value for --base-path (expected: a path such as /kino/)";
+    for (size_t i = 0; i < given->hosts.count; i++)
+        if (!kino__server_host_is_good(given->hosts.items[i]))
+            return "invalid value for --allow-host (expected: a name without port, or '*')";
+    if (given->frame_ancestors && !kino__server_frames_are_good(given->frame_ancestors))
+        return "invalid value for --frame-ancestors (expected: sources such as 'self' or "
+               "https://example.com)";
+    if (given->socket && given->open)
+        return "--open cannot be used with --socket";
+    return NULL;
 }
 
 static int run_serve(void *options, char **arguments, size_t count)
@@ -149,13 +204,9 @@ static int run_serve(void *options, char **arguments, size_t count)
         if (strcmp(arguments[i], "-") == 0)
             return kino__report_usage(&kino__command_serve,
                                       "cannot serve standard input: specify a file or a directory");
-    if (given->port > 65535)
-        return kino__report_usage(&kino__command_serve,
-                                  "invalid value for --port (expected: at most 65535)");
-    if (given->token && !kino__server_token_is_good(given->token))
-        return kino__report_usage(
-            &kino__command_serve,
-            "invalid value for --token (expected: 8 to 128 letters, digits, '-', '.', '_' or '~')");
+    const char *mistake = find_mistake(given);
+    if (mistake)
+        return kino__report_usage(&kino__command_serve, "%s", mistake);
     return serve(given, arguments, count);
 }
 

@@ -27,15 +27,6 @@ enum {
     SPARE_FILES = 100,
 };
 
-static const char policy[] =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-    "connect-src 'self'; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; "
-    "form-action 'none'";
-/* The report is one page with its style and its script inside; it can reach nothing else. */
-static const char report_policy[] =
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
-    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'; sandbox allow-scripts";
-
 /* -- sending -- */
 
 static void free_body(void *body)
@@ -78,7 +69,9 @@ static void add_headers(struct MHD_Response *response, const kino__http_request 
     char text[160];
     bool is_report = request->route && request->route->answer == kino__route_report &&
                      strcmp(request->format, "html") == 0;
-    add_header(response, "Content-Security-Policy", is_report ? report_policy : policy);
+    const kino__server *server = request->server;
+    add_header(response, "Content-Security-Policy",
+               is_report ? server->report_policy : server->policy);
     add_header(response, "X-Content-Type-Options", "nosniff");
     add_header(response, "Referrer-Policy", "no-referrer");
     add_header(response, "Cross-Origin-Opener-Policy", "same-origin-allow-popups");
@@ -149,8 +142,8 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 static bool is_token_page(const kino__http_request *request)
 {
     static const char start[] = "/?token=";
-    return strncmp(request->target, start, sizeof start - 1) == 0 &&
-           kino__token_equal(kino__str_from(request->target + sizeof start - 1),
+    return strncmp(request->path.data, start, sizeof start - 1) == 0 &&
+           kino__token_equal(kino__str_from(request->path.data + sizeof start - 1),
                              request->server->token);
 }
 
@@ -170,21 +163,38 @@ static bool is_foreign(const kino__http_request *request, struct MHD_Connection 
     if (!site)
         return kino__origin_is_foreign(header(connection, "Origin"), header(connection, "Host"));
     return kino__fetch_is_foreign(site, header(connection, "Sec-Fetch-Mode"),
-                                  kino__str_is(request->path, "/"));
+                                  kino__str_is(request->path, "/") || request->is_base);
+}
+
+/* Does the Host header name this server, or a proxy that may stand before it? */
+static bool is_host_known(const kino__server *server, const char *host)
+{
+    bool is_known = kino__host_is_ours(host, server->host);
+    for (size_t i = 0; i < server->options.host_count && !is_known; i++)
+        is_known = kino__host_is_ours(host, server->options.hosts[i]);
+    return is_known;
+}
+
+/* Sends the client elsewhere. */
+static void redirect(kino__http_request *request, unsigned status, const char *location)
+{
+    request->answer.status = status;
+    request->answer.location = location;
+    request->answer.cache_control = "no-store";
 }
 
 static void check_access(kino__http_request *request, struct MHD_Connection *connection)
 {
     kino__server *server = request->server;
-    if (server->checks_host && !kino__host_is_ours(header(connection, "Host"), server->host)) {
+    if (server->checks_host && !is_host_known(server, header(connection, "Host"))) {
         kino__request_fail(request, 403, "the Host header does not name this server");
     } else if (is_foreign(request, connection)) {
         kino__request_fail(request, 403, "cross-origin requests are not allowed");
+    } else if (request->is_base) {
+        redirect(request, 308, server->base_page);
     } else if (server->token && is_token_page(request)) {
-        request->answer.status = 303;
-        request->answer.location = "/";
+        redirect(request, 303, "./"); /* a proxy may have another name for it */
         request->answer.cookie = server->cookie;
-        request->answer.cache_control = "no-store";
     } else if (server->token && !has_token(request, connection)) {
         kino__request_fail(request, 401,
                            "missing or invalid token: open the address printed by 'kino serve'");
@@ -237,7 +247,8 @@ static void begin(kino__http_request *request, struct MHD_Connection *connection
     if (!is_get && !(request->is_post && takes_post))
         kino__request_fail(request, 405, "method %.16s is not allowed", method);
     else if (!is_route && !kino__asset_answer(request))
-        kino__request_fail(request, 404, "not found");
+        kino__request_fail(request, 404,
+                           request->path.size ? "not found" : "not below the base path");
     else if (length && strtoull(length, NULL, 10) > MOST_BODY)
         kino__request_fail(request, 413, "request body is larger than %d bytes", MOST_BODY);
 }
@@ -336,6 +347,18 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     return dispatch(request, connection);
 }
 
+/* What is asked for below the base path. */
+static void find_path(kino__http_request *request, const char *base)
+{
+    size_t size = strlen(base), length = strcspn(request->target, "?");
+    bool is_below = strncmp(request->target, base, size) == 0;
+    request->is_base = is_below && size && length == size;
+    if (is_below && request->target[size] == '/')
+        request->path = (kino_str){request->target + size, length - size};
+    else
+        request->path = (kino_str){"", 0};
+}
+
 static void *on_target(void *context, const char *target, struct MHD_Connection *connection)
 {
     (void)connection;
@@ -350,7 +373,7 @@ static void *on_target(void *context, const char *target, struct MHD_Connection 
         free(request);
         return NULL;
     }
-    request->path = (kino_str){request->target, strcspn(request->target, "?")};
+    find_path(request, request->server->base);
     return request;
 }
 
@@ -440,4 +463,5 @@ void kino__http_stop(kino__server *server)
     if (server->listener >= 0)
         (void)close(server->listener);
     server->listener = -1;
+    kino__http_unlisten(server);
 }

@@ -1,9 +1,12 @@
-/* listen.c - the socket that the server listens on. */
+/* listen.c - the socket that the server listens on: a port of an address, or a file. */
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -51,7 +54,61 @@ static kino_status listen_on(const char *host, unsigned *port, int *out, kino_er
     return KINO_OK;
 }
 
+/* Nobody listens at this path any more, and it is ours: a server that was killed left it. */
+static bool is_stale(const struct sockaddr_un *address)
+{
+    struct stat info;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool is_refused = fd >= 0 &&
+                      connect(fd, (const struct sockaddr *)address, sizeof *address) != 0 &&
+                      errno == ECONNREFUSED;
+    if (fd >= 0)
+        (void)close(fd);
+    return is_refused && lstat(address->sun_path, &info) == 0 && S_ISSOCK(info.st_mode) &&
+           info.st_uid == geteuid();
+}
+
+/* A unix socket that only its owner may connect to, from its first moment: the file gets the mode
+ * that the socket has before it is bound. */
+static kino_status listen_at(const char *path, kino__server *server, kino_error *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct stat info;
+    if (strlen(path) >= sizeof address.sun_path)
+        return kino__fail(err, KINO_ARGUMENT, "the path '%s' is too long for a socket", path);
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    if (is_stale(&address))
+        (void)unlink(path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    bool good = fd >= 0 && fchmod(fd, S_IRUSR | S_IWUSR) == 0 &&
+                bind(fd, (const struct sockaddr *)&address, sizeof address) == 0;
+    int why = errno;
+    if (good && lstat(path, &info) == 0) {
+        server->socket_file = (kino__socket_file){path, info.st_dev, info.st_ino};
+        good = (info.st_mode & 0777) == (S_IRUSR | S_IWUSR) && listen(fd, SOMAXCONN) == 0;
+        why = EPERM;
+    }
+    if (!good && fd >= 0)
+        (void)close(fd);
+    if (!good)
+        return kino__fail_errno(err, why, "cannot listen at '%s'", path);
+    server->listener = fd;
+    return KINO_OK;
+}
+
 kino_status kino__http_listen(kino__server *server, kino_error *err)
 {
+    if (server->options.socket)
+        return listen_at(server->options.socket, server, err);
     return listen_on(server->host, &server->port, &server->listener, err);
+}
+
+void kino__http_unlisten(kino__server *server)
+{
+    const kino__socket_file *file = &server->socket_file;
+    struct stat info;
+    if (file->path && lstat(file->path, &info) == 0 && info.st_dev == file->device &&
+        info.st_ino == file->number)
+        (void)unlink(file->path);
+    server->socket_file.path = NULL;
 }

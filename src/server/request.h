@@ -41,12 +41,13 @@ struct kino__http_request {
     struct kino__server *server;
     const kino__route *route;
     char *target;       /* path and query as they came; owned */
-    kino_str path;      /* of target, without the query */
+    kino_str path;      /* of target, below the base path, without the query; "": outside */
     kino_str name;      /* of an analysis: the last part of the path without its suffix */
     const char *format; /* "json", "csv", "md", "html" */
     kino__params params;
     kino__buffer body; /* of a POST */
     uint64_t dropped;  /* bytes of a body that came too late */
+    bool is_base;      /* the base path itself is asked for, without its last slash */
     bool is_post, accepts_gzip;
     bool is_near;        /* the client is on this machine */
     char *if_none_match; /* or NULL; owned */

@@ -1,15 +1,11 @@
 /* server.c - starting and ending the server, and the way of a request through its lane. */
 #include "server/server.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/http_access.h"
 #include "base/lock.h"
 #include "base/mapped.h"
 #include "base/thread.h"
@@ -25,8 +21,7 @@ enum {
     SLOW_NICE = 10,
     SCAN_MS = 2000,
     CACHE_SHARE = 8, /* of memory: answers kept */
-    CACHE_MOST = 256 << 20,
-    TOKEN_BYTES = 16
+    CACHE_MOST = 256 << 20
 };
 
 /* -- the way of a request -- */
@@ -55,50 +50,6 @@ static void work(kino__http_request *request)
     kino__http_resume(request);
 }
 
-/* -- what it is called -- */
-
-static kino_status make_token(kino__server *server, kino_error *err)
-{
-    unsigned char bytes[TOKEN_BYTES];
-    const char *given = server->options.token;
-    if (!given && kino__address_is_loopback(server->host))
-        return KINO_OK;
-    server->token = given ? strdup(given) : calloc(1, 2 * TOKEN_BYTES + 1);
-    if (!server->token)
-        return kino__fail_nomem(err);
-    if (given)
-        return KINO_OK;
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return kino__fail(err, KINO_IO, "cannot generate a token: no random numbers available");
-    for (size_t i = 0; i < sizeof bytes; i++)
-        (void)snprintf(server->token + 2 * i, 3, "%02x", bytes[i]);
-    return KINO_OK;
-}
-
-/* The address people open; of all addresses of the machine, the one it is reached by locally. */
-static kino_status make_url(kino__server *server, kino_error *err)
-{
-    kino__buffer text = {0}, cookie = {0};
-    char machine[256] = "";
-    const char *name = server->host;
-    if (kino__address_is_any(name) && gethostname(machine, sizeof machine - 1) == 0 && machine[0])
-        name = machine;
-    bool is_v6 = strchr(name, ':') != NULL;
-    kino__buffer_printf(&text, "http://%s%s%s:%u/", is_v6 ? "[" : "", name, is_v6 ? "]" : "",
-                        server->port);
-    if (server->token)
-        kino__buffer_printf(&text, "?token=%s", server->token);
-    kino__buffer_add(&text, (kino_str){"", 1});
-    (void)snprintf(server->cookie_name, sizeof server->cookie_name, "kino_%u", server->port);
-    if (server->token)
-        kino__buffer_printf(&cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict",
-                            server->cookie_name, server->token);
-    kino__buffer_add(&cookie, (kino_str){"", 1});
-    server->url = text.data;
-    server->cookie = cookie.data;
-    return text.failed || cookie.failed ? kino__fail_nomem(err) : KINO_OK;
-}
-
 static uint64_t half_of_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
@@ -117,7 +68,6 @@ static void init(kino__server *server, const kino__server_options *options)
     server->listener = -1;
     server->memory = options->memory ? options->memory : half_of_memory();
     server->salt = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-    server->checks_host = !kino__address_is_any(options->host);
     kino__mutex_init(&server->lock, KINO__LOCK_SERVER);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -173,16 +123,15 @@ kino_status kino__server_start(const kino__server_options *options, kino__server
     init(server, options);
     (void)kino__mapped_guard(true);
     kino_limit_sql_memory(QUERY_THREADS * KINO__SQL_MEMORY);
-    server->host = strdup(options->host);
-    kino_status st = server->host ? start_catalog(server, err) : kino__fail_nomem(err);
+    kino_status st = start_catalog(server, err);
     if (st == KINO_OK)
-        st = make_token(server, err);
+        st = kino__access_init(server, err);
     if (st == KINO_OK)
         st = start_threads(server, err);
     if (st == KINO_OK)
         st = kino__http_listen(server, err); /* last of what can fail for a reason of the user's */
     if (st == KINO_OK)
-        st = make_url(server, err);
+        st = kino__access_make_url(server, err);
     if (st == KINO_OK)
         st = kino__http_start(server, err);
     if (st == KINO_OK)
@@ -202,11 +151,6 @@ const char *kino__server_url(const kino__server *server)
 size_t kino__server_run_count(kino__server *server)
 {
     return kino__catalog_count(server->catalog);
-}
-
-bool kino__server_token_is_good(const char *token)
-{
-    return kino__token_is_good(token);
 }
 
 void kino__server_stop(kino__server *server)
@@ -231,9 +175,6 @@ void kino__server_stop(kino__server *server)
     kino__cache_free(server->cache);
     kino__mutex_destroy(&server->lock);
     pthread_cond_destroy(&server->tick);
-    free(server->host);
-    free(server->token);
-    free(server->cookie);
-    free(server->url);
+    kino__access_deinit(server);
     free(server);
 }

@@ -3,6 +3,7 @@
 #define KINO__SERVER_INTERNAL_H
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #include "base/lock.h"
 #include "server/cache.h"
@@ -20,23 +21,36 @@ struct kino__http_client {
     bool is_served;   /* a request of it is complete; else it may send one, or be idle */
 };
 
+/* A unix socket in the file system that is ours to remove. */
+typedef struct kino__socket_file {
+    const char *path; /* NULL: none */
+    dev_t device;
+    ino_t number;
+} kino__socket_file;
+
 #define KINO__SQL_MEMORY ((uint64_t)256 << 20) /* for one statement */
 
 struct kino__server {
     kino__server_options options; /* constant, as all down to `lock` */
     char *host;                   /* the address it is bound to, without brackets */
     unsigned port;
-    char *token;  /* NULL: none is needed */
-    char *cookie; /* "Set-Cookie" that carries it */
+    char *base;      /* path that it is served below, without the last slash: "", "/x" */
+    char *base_page; /* the same with it */
+    char *token;     /* NULL: none is needed */
+    char *cookie;    /* "Set-Cookie" that carries it */
     char *url;
+    char *policy, *report_policy; /* of contents, for the UI and for reports */
     char cookie_name[32];
-    bool checks_host; /* false: bound to all addresses, where the token alone decides */
-    uint64_t memory;  /* limit */
-    uint64_t salt;    /* of tags: another one with every start */
+    /* false: bound to all addresses or with any name allowed, where the token alone decides; or on a
+     * unix socket, which no name leads to */
+    bool checks_host;
+    uint64_t memory; /* limit */
+    uint64_t salt;   /* of tags: another one with every start */
     kino__catalog *catalog;
     kino__cache *cache;
     struct MHD_Daemon *daemon;
-    int listener;   /* -1: none, or the daemon's */
+    int listener; /* -1: none, or the daemon's */
+    kino__socket_file socket_file;
     unsigned crowd; /* with more clients than these, who only sits there must go soon */
     kino__lane fast, slow, query;
     pthread_t minder;
@@ -77,10 +91,20 @@ void kino__server_mark_client(kino__http_client *client, bool is_served);
 /* Into its lane; false: too many are waiting. */
 bool kino__server_enqueue(kino__server *server, kino__http_request *request);
 
+/* -- server_access.c -- */
+
+/* Who may ask, and in which frames it may be shown: from the options. */
+KINO_NODISCARD kino_status kino__access_init(kino__server *server, kino_error *err);
+/* The address, once it listens, and the cookie. */
+KINO_NODISCARD kino_status kino__access_make_url(kino__server *server, kino_error *err);
+void kino__access_deinit(kino__server *server);
+
 /* -- listen.c -- */
 
-/* Takes the port. */
+/* Takes the port, or makes the socket. */
 KINO_NODISCARD kino_status kino__http_listen(kino__server *server, kino_error *err);
+/* Removes the socket from the file system, unless it is another one by now. */
+void kino__http_unlisten(kino__server *server);
 
 /* -- http.c -- */
 

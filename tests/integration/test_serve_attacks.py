@@ -274,7 +274,7 @@ def tokens(report, demo):
                 report.check(f"{path} with {headers} needs the token", answer.status == 401 and answer.headers["WWW-Authenticate"], str(answer.status))
         report.equal("the token in a header", server.ask("/api/v1/runs", headers={"Authorization": "Bearer open-sesame_1"}).status, 200)
         first = server.ask("/?token=open-sesame_1")
-        report.check("the token in the address becomes a cookie", first.status == 303 and first.headers["Location"] == "/", str(first.status))
+        report.check("the token in the address becomes a cookie", first.status == 303 and first.headers["Location"] == "./", str(first.status))
         cookie = first.headers["Set-Cookie"]
         report.check("which scripts and other sites do not see", "HttpOnly" in cookie and "SameSite=Strict" in cookie, cookie)
         value = cookie.split(";")[0]

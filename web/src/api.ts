@@ -85,7 +85,8 @@ export class ApiError extends Error {
   }
 }
 
-const base = '/api/v1/';
+/** Below the page itself, wherever a proxy or --base-path has put it. */
+const base = 'api/v1/';
 
 /** Which of run, span, trace a route takes; the server refuses what it does not know. */
 function scopeOf(route: string): readonly ('run' | 'span' | 'trace')[] {

@@ -65,19 +65,19 @@ describe('addresses', () => {
   it('names run, span and traces where the route takes them', () => {
     span.value = '7';
     traces.value = [0, 2, 3];
-    expect(urlOf('analyses/gaps', { num: 5 })).toBe('/api/v1/analyses/gaps?run=a&span=7&trace=0,2-3&num=5');
-    expect(urlOf('/api/v1/runs')).toBe('/api/v1/runs');
-    expect(urlOf('analyses')).toBe('/api/v1/analyses');
+    expect(urlOf('analyses/gaps', { num: 5 })).toBe('api/v1/analyses/gaps?run=a&span=7&trace=0,2-3&num=5');
+    expect(urlOf('/api/v1/runs')).toBe('api/v1/runs');
+    expect(urlOf('analyses')).toBe('api/v1/analyses');
     for (const route of ['load', 'diff', 'query', 'query.csv', 'schema', 'timeline/tile'])
-      expect(urlOf(route)).toBe(`/api/v1/${route}?run=a&span=7`);
+      expect(urlOf(route)).toBe(`api/v1/${route}?run=a&span=7`);
   });
   it('leaves out what is not set, and lets the caller decide', () => {
-    expect(urlOf('info', { limit: undefined, x: '' })).toBe('/api/v1/info?run=a');
-    expect(urlOf('info', { run: 'b c' })).toBe('/api/v1/info?run=b+c');
+    expect(urlOf('info', { limit: undefined, x: '' })).toBe('api/v1/info?run=a');
+    expect(urlOf('info', { run: 'b c' })).toBe('api/v1/info?run=b+c');
     span.value = '7';
-    expect(urlOf('info', { run: 'other' })).toBe('/api/v1/info?run=other');
+    expect(urlOf('info', { run: 'other' })).toBe('api/v1/info?run=other');
     traces.value = [1];
-    expect(urlOf('info', { rank: 2 })).toBe('/api/v1/info?run=a&span=7&rank=2');
+    expect(urlOf('info', { rank: 2 })).toBe('api/v1/info?run=a&span=7&rank=2');
   });
 });
 
@@ -93,9 +93,9 @@ describe('waiting', () => {
     await expect(get('info')).resolves.toEqual({ fine: 1 });
     stop();
     expect(asked.map((a) => a.url)).toEqual([
-      '/api/v1/info?run=a',
-      '/api/v1/info?run=a&wait=1',
-      '/api/v1/info?run=a&wait=1',
+      'api/v1/info?run=a',
+      'api/v1/info?run=a&wait=1',
+      'api/v1/info?run=a&wait=1',
     ]);
     expect(seen).toEqual([0, 0.25, 0.75, 1]);
     expect(runs.value[0]).toMatchObject({ state: 'ready', progress: 1 });
@@ -192,7 +192,7 @@ describe('posts and tables', () => {
     answers = [{ body: { tables: [] } }];
     await post('query', 'SELECT 1');
     expect(asked[0]).toMatchObject({
-      url: '/api/v1/query?run=a',
+      url: 'api/v1/query?run=a',
       init: { method: 'POST', body: 'SELECT 1' },
     });
   });

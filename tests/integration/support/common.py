@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import pathlib
+import select
 import signal
 import subprocess
 import sys
@@ -84,6 +85,12 @@ def hear_interrupts():
 def die_with_parent():
     """For preexec_fn and for children made by fork: a server of a test that failed must not outlive it."""
     PRCTL(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def wait_for_end(pidfd, seconds):
+    """Has the process ended, which need not be a child, within so many seconds?"""
+    ready, _, _ = select.select([pidfd], [], [], seconds)
+    return bool(ready)
 
 
 def run(*arguments, timeout=60, env=None, **more):

@@ -38,11 +38,11 @@ class Server:
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                                         preexec_fn=common.hear_interrupts)
         self.line = self._first_line()
-        found = re.match(r"Kino is running at http://(\[?[^\]/]+\]?):(\d+)/(\?token=(\S+))? \(press Ctrl\+C to stop\)$", self.line)
+        found = re.match(r"Kino is running at http://(\[?[^\]/]+\]?):(\d+)(/\S*?)(\?token=(\S+))? \(press Ctrl\+C to stop\)$", self.line)
         if not found:
             self.process.kill()
             raise RuntimeError(f"kino serve said {self.line!r}, {self.process.communicate()[1].decode()!r}")
-        self.host, self.port, self.token = found[1], int(found[2]), found[4]
+        self.host, self.port, self.base, self.token = found[1], int(found[2]), found[3], found[5]
         self.connection = None
 
     def _first_line(self):
@@ -94,7 +94,7 @@ class Server:
     def get(self, route, headers=None, **params):
         """A route of the API, once the run is loaded."""
         query = urllib.parse.urlencode(params)
-        path = f"/api/v1/{route}" + (f"?{query}" if query else "")
+        path = f"{self.base}api/v1/{route}" + (f"?{query}" if query else "")
         until = time.monotonic() + 60
         while True:
             answer = self.ask(path, headers=headers)
