@@ -21,11 +21,12 @@ from ._events import Events, event_columns
 from ._program import program
 from ._report import Check, Finding, Report
 from ._run import Run, Trace, open
+from ._server import Server, serve
 from ._table import Result, Table
 
 __version__ = _version()
 
 __all__ = ["Analysis", "ArgumentError", "CancelledError", "Check", "Column", "Diff", "Error", "Events", "FileError", "Finding",
-           "FormatError", "LimitError", "NotFoundError", "OutOfMemoryError", "Parameter", "Report", "Result", "Run",
+           "FormatError", "LimitError", "NotFoundError", "OutOfMemoryError", "Parameter", "Report", "Result", "Run", "Server",
            "SqlError", "Table", "TableDefinition", "Trace", "UnavailableError", "__version__", "analyses", "demo", "diff",
-           "event_columns", "formats", "open", "program"]
+           "event_columns", "formats", "open", "program", "serve"]

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any, Optional
 
 if TYPE_CHECKING:
     from ._definitions import Column
+    from ._run import Run
     from ._table import Table
 
 _ROWS = 20
+_SUMMARY = ("rank", "path", "events", "start", "duration", "steps", "host")  # of the traces of a run
 _TIMES = ((10**9, "s"), (10**6, "ms"), (1000, "µs"))
 _SIZES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
@@ -47,15 +49,29 @@ def _cell(column: Column, value: Any) -> str:
     return f'<td style="text-align: {"left" if is_text else "right"}"{exact}>{escape(cell_text(column, value))}</td>'
 
 
-def table_markup(table: Table, limit: Optional[int] = _ROWS) -> str:
+def table_markup(table: Table, limit: Optional[int] = _ROWS, names: Optional[tuple[str, ...]] = None) -> str:
+    """``names``: of the columns to show; None: all."""
     rows = table[:limit]
-    head = "".join(_head(column) for column in table.columns)
-    body = "".join("<tr>" + "".join(_cell(column, value) for column, value in zip(table.columns, row)) + "</tr>"
-                   for row in rows)
+    shown = [(i, column) for i, column in enumerate(table.columns) if names is None or column.name in names]
+    head = "".join(_head(column) for _, column in shown)
+    body = "".join("<tr>" + "".join(_cell(column, row[i]) for i, column in shown) + "</tr>" for row in rows)
     more = f"<p>{len(table) - len(rows)} more rows</p>" if len(table) > len(rows) else ""
     notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes)
     return (f"<div><strong>{escape(table.name)}</strong><table><thead><tr>{head}</tr></thead>"
             f"<tbody>{body}</tbody></table>{more}{f'<ul>{notes}</ul>' if notes else ''}</div>")
+
+
+def run_markup(run: Run) -> str:
+    """A run in a cell: how much there is, how long it took, its traces, and what to know about them."""
+    traces = run.info().traces
+    facts = [_counted(len(traces), "trace"), _counted(sum(traces["events"]), "event"), f"{_scaled(run.nbytes, _SIZES, 'B')} in memory"]
+    warnings = "".join(f"<li>{escape(warning)}</li>" for warning in run.warnings)
+    return (f"<div><p><strong>kino.Run</strong>: {', '.join(facts)}</p>{table_markup(traces, names=_SUMMARY)}"
+            f"{f'<ul>{warnings}</ul>' if warnings else ''}</div>")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' if count != 1 else ''}"
 
 
 def table_text(table: Table, limit: int = _ROWS) -> str:

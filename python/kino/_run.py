@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Optional, Union
 
-from . import _engine
+from . import _engine, _html
 from ._definitions import Analysis, check_names, find
 from ._errors import NotFoundError, nearest
 from ._events import Events, event_columns
 from ._methods import RESULTS, AnalysisMethods
 from ._progress import Progress, ProgressFunction, shown
+from ._remote import Lease, localize
 from ._report import Check, Report
+from ._server import Server, show
 from ._table import Result, Table
 from ._values import (NO_NUMBER, PathLike, Paths, Size, Time, cell_list, nanoseconds, params_list, path_list, size_in_bytes,
                       steps_range, text_list)
@@ -41,6 +43,16 @@ class Trace:
     events: int
 
 
+@dataclass(frozen=True)
+class _Source:
+    """Files that are all of a run and nothing else."""
+
+    paths: list[bytes]
+    run: Optional[str]
+    span: Optional[str]
+    leases: list[Lease]
+
+
 class Run(AnalysisMethods):
     """One or many traces looked at as one. Made by kino.open; a context manager, and safe to share between threads.
 
@@ -60,6 +72,9 @@ class Run(AnalysisMethods):
         self._is_tight = is_tight
         self._answers: collections.OrderedDict[Any, Union[Table, Result]] = collections.OrderedDict()
         self._answers_lock = threading.Lock()
+        self._source: Optional[_Source] = None
+        self._leases: list[Lease] = []
+        self._server: Optional[Server] = None
 
     @contextlib.contextmanager
     def _working(self) -> Iterator[Optional[ProgressFunction]]:
@@ -140,7 +155,7 @@ class Run(AnalysisMethods):
         return f"<kino.Run: {len(traces)} traces, {sum(trace.events for trace in traces)} events, ranks {self.ranks}>"
 
     def _repr_html_(self) -> str:
-        return f"<p>{repr(self)[1:-1]}</p>" + (Table(self._info(), 0)._repr_html_() if self._engine.is_open() else "")
+        return _html.run_markup(self) if self._engine.is_open() else f"<p>{repr(self)[1:-1]}</p>"
 
     # -- questions --
 
@@ -257,6 +272,20 @@ class Run(AnalysisMethods):
         """
         return Check(self.completeness(), fail_on)
 
+    def show(self, page: str = "overview", *, height: int = 800, proxy: Optional[str] = None) -> Server:
+        """The web UI of this run, as kino.serve gives it; a notebook shows it. Runs that were made from others, or of some
+        ranks, are written to a temporary directory for it. It goes on when the run is closed.
+
+        >>> server = run.show("timeline")
+        >>> server.url
+        'http://127.0.0.1:.../#/timeline'
+        >>> server.close()
+        """
+        if self._server:
+            self._server.close()
+        self._server = show(self, page=page, height=height, proxy=proxy)
+        return self._server
+
     # -- runs made from it, and files --
 
     def _made(self, engine: _engine.Run) -> Run:
@@ -354,7 +383,8 @@ class Run(AnalysisMethods):
 
 def open(paths: Paths, *, rank: Union[None, int, Iterable[int]] = None, memory: Optional[Size] = None,
          progress: Progress = None, run: Optional[str] = None, span: Optional[str] = None, jobs: int = 0) -> Run:
-    """Opens traces as one run: a file (JSON, .gz, .zst, .kino), a directory of ranks, or several of them.
+    """Opens traces as one run: a file (JSON, .gz, .zst, .kino), a directory of ranks, or several of them. Addresses of remote
+    stores ("s3://bucket/run") are downloaded to a cache where fsspec is installed.
 
     ``rank`` chooses ranks; ``memory`` ("4GB") limits what the traces may take, at the price of reading them again;
     ``progress`` is None (a bar where somebody can see it), True, False, or a function of (what, done, total); ``run`` and
@@ -366,5 +396,10 @@ def open(paths: Paths, *, rank: Union[None, int, Iterable[int]] = None, memory: 
     ranks = None if rank is None else [rank] if isinstance(rank, int) else list(rank)
     limit = size_in_bytes(memory)
     with shown(progress) as report:
-        engine = _engine.open(path_list(paths), ranks, run, span, limit, jobs, report)
-    return Run(engine, progress, limit > 0, jobs)
+        places, leases = localize(path_list(paths), report)
+        engine = _engine.open(places, ranks, run, span, limit, jobs, report)
+    opened = Run(engine, progress, limit > 0, jobs)
+    opened._leases = leases
+    if ranks is None and len(places) == 1:
+        opened._source = _Source(places, run, span, leases)
+    return opened

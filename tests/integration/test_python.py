@@ -20,14 +20,14 @@ if not list((PACKAGE / "kino").glob("_engine*.so")):
 sys.path.insert(0, str(PACKAGE))
 os.environ["KINO_PROGRAM"] = common.program()
 
-from python import api, compare, docs, life  # noqa: E402 (the package must be found first)
+from python import api, board, compare, docs, life, remote, serving  # noqa: E402 (the package must be found first)
 
 
 def main():
     report = common.Report()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for module in (api, compare, life, docs):
+        for module in (api, compare, life, docs, serving, remote, board):
             module.run(report)
         os.chdir("/")
     return report.finish()
