@@ -30,6 +30,7 @@ test test-all:
 	@tools/install-torch
 	@tools/install-hta
 	@tools/install-python
+	@$(if $(filter test-all,$@),tools/install-notebook,:)
 	@tools/run-tests --tier $(patsubst test-%,%,$@) --jobs $(JOBS)
 
 bench:
