@@ -59,25 +59,11 @@ def check_executed(report, path, environment, folder):
     report.equal(f"{path.name}: no server is left", engines, "")
 
 
-class Jupyter:
+class Jupyter(notebook.Program):
     def __init__(self, environment, folder):
-        self.process = subprocess.Popen([notebook.VENV / "bin/jupyter", "server", "--no-browser", "--port", "0", "--allow-root", f"--ServerApp.root_dir={folder}"],
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=folder, preexec_fn=common.die_with_parent,
-                                        env={**environment, "HOME": str(folder)})
-        self.port, self.token = None, None
-        for line in self.process.stderr:
-            found = re.search(r"http://[^:/]+:(\d+)/\S*\?token=(\w+)", line)
-            if found:
-                self.port, self.token = int(found[1]), found[2]
-                break
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait(30)
-        self.process.stderr.close()
+        super().__init__([notebook.VENV / "bin/jupyter", "server", "--no-browser", "--port", "0", "--allow-root", f"--ServerApp.root_dir={folder}"],
+                         r"http://[^:/]+:(\d+)/\S*\?token=(\w+)", cwd=folder, env={**environment, "HOME": str(folder)})
+        self.port, self.token = (int(self.found[1]), self.found[2]) if self.found else (None, None)
 
 
 def check_frames(report, environment, folder):

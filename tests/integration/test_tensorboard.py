@@ -27,20 +27,13 @@ with torch.profiler.profile(schedule=torch.profiler.schedule(wait=1, warmup=1, a
         optimizer.step()
         profiler.step()
 """
-START_SECONDS = 120
 
 
-class Board:
+class Board(notebook.Program):
     def __init__(self, environment, logs, *options):
-        self.process = subprocess.Popen([notebook.VENV / "bin/tensorboard", "--logdir", str(logs), "--port", "0", "--load_fast", "false", *options],
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment, preexec_fn=common.die_with_parent)
-        self.url, self.said = None, []
-        for line in self.process.stderr:
-            self.said.append(line)
-            found = re.search(r"at (http://localhost:\d+/\S*)", line)
-            if found:
-                self.url = found[1]
-                break
+        super().__init__([notebook.VENV / "bin/tensorboard", "--logdir", str(logs), "--port", "0", "--load_fast", "false", *options],
+                         r"at (http://localhost:\d+/\S*)", env=environment)
+        self.url = self.found and self.found[1]
 
     def get(self, path):
         with urllib.request.urlopen(self.url + path, timeout=60) as answer:
@@ -54,14 +47,6 @@ class Board:
         """The process behind the tab."""
         found = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(self.process.pid)], capture_output=True, text=True, check=False).stdout
         return [int(line.split()[0]) for line in found.splitlines() if " serve --stop-on-eof " in line]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait(30)
-        self.process.stderr.close()
 
 
 def make_logs(report, logs):

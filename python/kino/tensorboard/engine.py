@@ -8,10 +8,10 @@ import os
 import secrets
 import tempfile
 import threading
-import time
 from typing import Optional
 
 from .._child import Child
+from .._errors import Error
 from .._remote import Lease, is_remote
 from .wsgi import ask
 
@@ -29,6 +29,7 @@ class LogEngine:
         self._leases: dict[str, Lease] = {}
         self._child: Optional[Child] = None
         self._lock = threading.Lock()
+        self._is_closed = threading.Event()
 
     @property
     def is_remote(self) -> bool:
@@ -50,21 +51,16 @@ class LogEngine:
         return Child("--socket", place, "--frame-ancestors", _FRAMES, "--", *(path for path in paths if os.path.exists(path)))
 
     def _fetch(self) -> None:
-        for folder in self._remote:
-            if folder not in self._leases:
-                self._leases[folder] = Lease(folder)
-        if self._remote:
-            threading.Thread(target=self._refresh, args=(list(self._leases.values()),), daemon=True).start()
+        missing = [folder for folder in self._remote if folder not in self._leases]
+        for folder in missing:
+            self._leases[folder] = Lease(folder)
+            threading.Thread(target=self._follow, args=(self._leases[folder],), daemon=True).start()
 
-    def _refresh(self, leases: list[Lease]) -> None:
-        """Follows a log folder that still grows; the server sees new files by itself."""
-        while self._child is None or self._child.is_running():
-            time.sleep(_REFRESH_SECONDS)
-            for lease in leases:
-                try:
-                    lease.refresh()
-                except Exception:  # the store may be back the next time
-                    continue
+    def _follow(self, lease: Lease) -> None:
+        """Fetches what a log folder grows by; the server sees new files by itself."""
+        while not self._is_closed.wait(_REFRESH_SECONDS):
+            with contextlib.suppress(Error):  # the store may be back the next time
+                lease.refresh()
 
     def has_runs(self) -> bool:
         """Are there traces in the folders?"""
@@ -80,6 +76,8 @@ class LogEngine:
             return False
 
     def close(self) -> None:
+        """Ends it. Asked again, it starts again, without a look at remote stores."""
+        self._is_closed.set()
         with self._lock:
             if self._child:
                 self._child.close()

@@ -5,6 +5,7 @@ engine, and nothing that is between the engine and us (connections, lengths of c
 piece by piece."""
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import socket
@@ -86,7 +87,9 @@ def ask(path: str, environ: WSGIEnvironment, target: str, body: bytes) -> tuple[
                 connection.putheader(name, environ[variable])
         if method == "POST":
             connection.putheader("Content-Length", str(len(body)))
-        connection.endheaders(body or None)
+        connection.endheaders()
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # whoever does not want it has answered already
+            connection.send(body)
         return connection, connection.getresponse()
     except BaseException:
         connection.close()

@@ -1,5 +1,6 @@
 """The plugin for TensorBoard without TensorBoard: its WSGI application, and the server behind it. test_tensorboard.py has it in TensorBoard."""
 import contextlib
+import importlib.util
 import io
 import json
 import os
@@ -9,6 +10,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 
 import kino
 from kino.tensorboard import engine, wsgi
@@ -139,6 +141,29 @@ def check_runs(report):
     logs.close()
 
 
+def check_remote(report):
+    if not importlib.util.find_spec("fsspec"):
+        return  # remote.py says so
+    import fsspec
+    os.environ["KINO_CACHE_DIR"] = os.path.abspath("board-cache")
+    fs = fsspec.filesystem("memory")
+    trace = pathlib.Path("demo-run/rank-0.json").read_bytes()
+    fs.pipe("/board/first/host_1.1700000000000.pt.trace.json", trace)
+    engine._REFRESH_SECONDS = 0.1
+    logs = engine.LogEngine(["memory://board"])
+    app = wsgi.Proxy(logs, PREFIX)
+
+    def names():
+        return [run["name"] for run in json.loads(Answer(app, f"{PREFIX}api/v1/runs").body)["runs"]]
+    report.equal("a log folder of a remote store", (logs.has_runs(), names()), (True, ["first"]))
+    fs.pipe("/board/second/host_1.1700000000000.pt.trace.json", trace)
+    until = time.monotonic() + 30
+    while len(names()) < 2 and time.monotonic() < until:
+        time.sleep(0.1)
+    report.equal("which grows", names(), ["first", "second"])
+    logs.close()
+
+
 def run(report):
     if not os.path.isdir("demo-run"):
         kino.demo("demo-run", ranks=2, steps=3)
@@ -151,3 +176,4 @@ def run(report):
     check_headers(report)
     check_life(report, logs)
     check_runs(report)
+    check_remote(report)

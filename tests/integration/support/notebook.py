@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tomllib
@@ -32,6 +33,27 @@ def environment(folder):
     (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
     return {**os.environ, "PYTHONPATH": f"{info.parent}{os.pathsep}{package}", "KINO_PROGRAM": common.program(), "MPLBACKEND": "",
             "PATH": f"{VENV / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+
+
+class Program:
+    """A server that says on standard error where it is: `found` is what matched, None when it ended before."""
+
+    def __init__(self, command, where, **options):
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=common.die_with_parent, **options)
+        self.said, self.found = [], None
+        for line in self.process.stderr:
+            self.said.append(line)
+            self.found = re.search(where, line)
+            if self.found:
+                break
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait(30)
+        self.process.stderr.close()
 
 
 def chromium():
