@@ -37,7 +37,7 @@ class Server:
         self.process = subprocess.Popen([common.program(), "serve", *map(str, paths), "--port", "0"], stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True)
         line = self.process.stdout.readline()
-        found = re.search(r"http://127\.0\.0\.1:\d+", line)
+        found = re.search(r"http://127\.0\.0\.1:\d+[^ ?]*(?=/)", line)
         if not found:
             raise RuntimeError(f"kino serve did not say where it is: {line!r}")
         self.url = found.group()
@@ -116,11 +116,11 @@ def main():
         for path, options in ((run, ()), (many / "a", ("--ranks", "2")), (many / "b", ("--ranks", "2", "--seed", "7", "--steps", "5"))):
             common.run("demo", path, *options)
         plant(planted)
-        with Server(run) as one, Server(many) as two, Server(planted) as three:
+        with Server(run) as one, Server(many) as two, Server(planted) as three, Server(run, "--base-path", "/team/kino/") as below:
             with_ui = common.json_of(one.url + "/api/v1/status")["ui"]
             if report.check("the program has the UI in it", with_ui, "built without npm? build again"):
                 vitest(report, "browser", ["--config", "e2e/vitest.config.ts"],
-                       {"KINO_URL": one.url, "KINO_RUN": str(run), "KINO_MANY_URL": two.url, "KINO_MANY": str(many), "KINO_PLANTED_URL": three.url,
+                       {"KINO_URL": one.url, "KINO_RUN": str(run), "KINO_MANY_URL": two.url, "KINO_MANY": str(many), "KINO_PLANTED_URL": three.url, "KINO_BELOW_URL": below.url,
                         "KINO_PLANTED": str(planted), "KINO_CHROMIUM": chromium})
     return report.finish()
 

@@ -23,6 +23,8 @@ const need = (name: string): string => {
 /** Where `kino serve` listens on the run of several ranks, on the folder of several runs. */
 export const url = need('KINO_URL');
 export const manyUrl = need('KINO_MANY_URL');
+/** ... on the first one again, below a path (without its last slash). */
+export const belowUrl = need('KINO_BELOW_URL');
 /** ... and on runs with a known truth. */
 export const plantedUrl = need('KINO_PLANTED_URL');
 export const plantedFolder = need('KINO_PLANTED');
