@@ -98,7 +98,7 @@ class Lease:
             os.utime(self._home)
             there, known = self._list(), _read_list(self._home)
             wanted = {name: entry for name, entry in there.items() if known.get(name) != entry[1]}
-            self._make_room(sum(size for size, _ in there.values()), sum(size for size, _ in wanted.values()))
+            self._make_room(sum(size for size, _ in there.values()))
             total, done = sum(size for size, _ in wanted.values()), 0
             for name, (size, identity) in sorted(wanted.items()):
                 self._fetch(name, done, total, progress)
@@ -148,20 +148,18 @@ class Lease:
         if names:
             _write_list(self._home, known)
 
-    def _make_room(self, own: int, more: int) -> None:
-        """Removes directories that nobody uses, until all fits."""
+    def _make_room(self, own: int) -> None:
+        """Removes directories that nobody uses, the least recently used ones first, until ours fits with the others."""
         limit = cache_limit()
-        if own > limit:
-            raise LimitError(f"'{self._url}' has {own} bytes, more than the cache may have ({limit})", path=self._url,
+        homes = sorted((entry.stat().st_mtime, entry.path) for entry in os.scandir(cache_folder()) if entry.is_dir())
+        others = {path: _size_of(path) for _, path in homes if path != self._home}
+        for path in list(others) if own <= limit else []:
+            if own + sum(others.values()) > limit and _remove_unused(path):
+                others.pop(path)
+        if own + sum(others.values()) > limit:
+            used = f", of which {sum(others.values())} are in use" if own <= limit else ""
+            raise LimitError(f"'{self._url}' has {own} bytes, but the cache may have {limit}{used}", path=self._url,
                              hint="set KINO_CACHE_SIZE, or name fewer files")
-        folder = cache_folder()
-        homes = sorted((entry.stat().st_mtime, entry.path) for entry in os.scandir(folder) if entry.is_dir())
-        sizes = {path: _size_of(path) for _, path in homes}
-        for _, path in homes:
-            if sum(sizes.values()) + more <= limit:
-                return
-            if path != self._home and _remove_unused(path):
-                sizes.pop(path)
 
 
 def _use(home: str) -> _Lock:

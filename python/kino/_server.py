@@ -78,7 +78,7 @@ class Server:
         place = f"#/{self._page}" + (f"?{query}" if query else "")
         if not self._template:
             return self.address + place
-        return self._template.format(port=address.port) + (f"?{address.query}" if address.query else "") + place
+        return self._template.replace("{port}", str(address.port)) + (f"?{address.query}" if address.query else "") + place
 
     def is_running(self) -> bool:
         """Does it still answer?

@@ -14,6 +14,11 @@ import urllib.request
 from support import common
 
 CODE = "import kino; kino.demo('demo-run', ranks=2, steps=3); print(kino.open('demo-run').report())"
+SERVED = ("import kino, urllib.request as u\nwith kino.serve('demo-run') as server, u.urlopen(server.address) as answer:\n"
+          "    print(answer.status, b'<title>Kino' in answer.read())")
+PLUGINS = ("import importlib.metadata as m\nfound = m.entry_points()\n"
+           "group = found.select(group='tensorboard_plugins') if hasattr(found, 'select') else found['tensorboard_plugins']\n"
+           "print(*(f'{entry.name} {entry.value}' for entry in group))")
 PYTHONS = ("python3.9", "python3.10", "python3.11", "python3.12", "python3.13", "python3.14")
 
 
@@ -59,6 +64,10 @@ def check_installed(report, what, folder, place):
         report.check(f"{what}: {command[0].name} --version", done.stdout.startswith("kino "), done.stderr[-300:])
     done = run(folder / "bin/kino", "record", "-o", "t.json", "--", "true", cwd=place, env=environment)
     report.check(f"{what}: kino record", done.returncode == 0 and (place / "t.json").exists(), done.stderr[-300:])
+    done = run(folder / "bin/python", "-c", SERVED, cwd=place, env=environment)
+    report.check(f"{what}: kino.serve", done.stdout.startswith("200 True"), done.stdout + done.stderr[-300:])
+    done = run(folder / "bin/python", "-c", PLUGINS, cwd=place, env=environment)
+    report.equal(f"{what}: TensorBoard's plugin", done.stdout.split(), ["kino", "kino.tensorboard:Loader"])
     page = serve(folder / "bin/kino", place, environment)
     report.check(f"{what}: kino serve has the web UI", "<title>Kino</title>" in page and "assets/" in page, page[:200])
 

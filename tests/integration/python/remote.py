@@ -129,6 +129,11 @@ def check_limit(report, fs):
     fs.pipe("/four/a.json", b"[" + b" " * 5_000_000 + b"]")
     _remote.Lease("memory://four")
     report.check("what is used stays", os.path.exists(os.path.join(held.path, "a.json")))
+    fs.pipe("/five/a.json", b"[" + b" " * 8_000_000 + b"]")
+    error = failure(lambda: _remote.Lease("memory://five"))
+    report.check("also where there is no room without it", isinstance(error, kino.LimitError) and "in use" in str(error), repr(error))
+    del held
+    report.check("then there is", os.path.exists(_remote.Lease("memory://five").path))
     fs.pipe("/large/a.json", b" " * 13_000_000)
     error = failure(lambda: _remote.Lease("memory://large"))
     report.check("more than the cache may have", isinstance(error, kino.LimitError) and "KINO_CACHE_SIZE" in error.hint, repr(error))
