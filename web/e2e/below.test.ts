@@ -15,7 +15,10 @@ it.concurrent('every page works below a path', { timeout: 120_000 }, async () =>
 
 it.concurrent('files are saved from below it', { timeout: 120_000 }, async () => {
   const opened = await open('operators', { base: belowUrl });
-  const csv = await saved(opened.page, opened.page.locator('main').getByRole('link', { name: 'All', exact: true }).first());
+  const csv = await saved(
+    opened.page,
+    opened.page.locator('main').getByRole('link', { name: 'All', exact: true }).first(),
+  );
   expect(csv.split('\n').length).toBeGreaterThan(2);
   await opened.close();
 });
