@@ -313,11 +313,11 @@ static void pack(kino__pack *pack, void *value)
 static const kino_column straggler_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
     {"cause", KINO_TYPE_STRING, NULL, "kernels, data loader, copies or host"},
-    {"excess", KINO_TYPE_DURATION, NULL, "local time per step, less the median of its peers"},
+    {"excess", KINO_TYPE_DURATION, NULL,
+     "local time per step less the median of its peers: median over the steps"},
     {"more", KINO_TYPE_DURATION, NULL,
-     "how much more time per step the cause takes than on its peers"},
-    {"own_time", KINO_TYPE_DURATION, NULL,
-     "local time per step: the step less exposed communication"},
+     "how much more time per step the cause takes than on its peers: median over the steps"},
+    {"own_time", KINO_TYPE_DURATION, NULL, "mean local time: the step less exposed communication"},
     {"waiting", KINO_TYPE_DURATION, NULL,
      "time per step that the other ranks wait for the slowest"},
     {"score", KINO_TYPE_INT, "count",
@@ -693,28 +693,55 @@ static bool is_accused(const kino__verdict *v, const kino__verdict_rank *rank)
     return false;
 }
 
+/* Means over the steps of a rank, which begin at `first`. */
+typedef struct rank_means {
+    int64_t step, own, exposed;
+} rank_means;
+
+static rank_means means_of(const kino__verdict_facts *facts, const kino__verdict_rank *r,
+                           size_t first)
+{
+    double total = 0, exposed = 0, count = r->step_count;
+    for (uint32_t k = 0; k < r->step_count; k++) {
+        total += (double)facts->steps.items[first + k].total;
+        exposed += (double)facts->steps.items[first + k].exposed;
+    }
+    return (rank_means){llround(total / count), llround((total - exposed) / count),
+                        llround(exposed / count)};
+}
+
 static void add_ranks(const kino__verdict_facts *facts, const kino__verdict *v, kino__table *table)
 {
     size_t at = 0;
     for (size_t i = 0; i < facts->ranks.count; i++) {
         const kino__verdict_rank *r = &facts->ranks.items[i];
-        double total = 0, exposed = 0;
-        for (uint32_t k = 0; k < r->step_count; k++, at++) {
-            total += (double)facts->steps.items[at].total;
-            exposed += (double)facts->steps.items[at].exposed;
-        }
         if (r->step_count == 0)
             continue;
+        rank_means means = means_of(facts, r, at);
+        at += r->step_count;
         kino__table_add_int(table, r->rank);
         kino__table_add_int(table, r->step_count);
-        kino__table_add_int(table, llround(total / r->step_count));
-        kino__table_add_int(table, llround((total - exposed) / r->step_count));
-        kino__table_add_int(table, llround(exposed / r->step_count));
+        kino__table_add_int(table, means.step);
+        kino__table_add_int(table, means.own);
+        kino__table_add_int(table, means.exposed);
         kino__table_add_int(table, is_accused(v, r));
     }
 }
 
-static void add_verdict(const kino__verdict *v, kino__table *table)
+static int64_t own_time_of(const kino__verdict_facts *facts, int64_t trace)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < facts->ranks.count; i++) {
+        const kino__verdict_rank *r = &facts->ranks.items[i];
+        if (r->trace == trace && r->step_count)
+            return means_of(facts, r, at).own;
+        at += r->step_count;
+    }
+    return KINO_NO_INT;
+}
+
+static void add_verdict(const kino__verdict_facts *facts, const kino__verdict *v,
+                        kino__table *table)
 {
     if (table)
         table->hidden |= 1u << C_LATENESS;
@@ -724,7 +751,7 @@ static void add_verdict(const kino__verdict *v, kino__table *table)
         kino__table_add_text(table, kino__str_from(kino__slow_cause_name(s->cause)));
         kino__table_add_int(table, s->excess);
         kino__table_add_int(table, s->more);
-        kino__table_add_int(table, s->own);
+        kino__table_add_int(table, own_time_of(facts, s->trace));
         kino__table_add_int(table, v->waiting);
         kino__table_add_int(table, s->slow_steps);
         kino__table_add_int(table, s->steps);
@@ -738,7 +765,7 @@ static bool judge(const work *w, kino_result *result)
     kino__verdict v = {0};
     bool ok = choose_facts(w, &facts) && kino__verdict_judge(&facts, 0, &v);
     if (ok) {
-        add_verdict(&v, kino__analysis_table(result, 0));
+        add_verdict(&facts, &v, kino__analysis_table(result, 0));
         add_ranks(&facts, &v, kino__analysis_table(result, 2));
         kino__verdict_note(&v, result);
     }

@@ -19,7 +19,8 @@ from support import common, simulated_runs  # noqa: E402
 SEEDS = int(os.environ.get("KINO_SIMULATED_SEEDS", "20" if os.environ.get("KINO_TIER") == "all" else "2"))
 FIRST = int(os.environ.get("KINO_SIMULATED_FIRST", "0"))
 KINDS = [k for k in os.environ.get("KINO_SIMULATED_KINDS", ",".join(simulated_runs.KINDS)).split(",") if k]
-VERDICT = "SELECT rank, step_time, exposed_communication, is_straggler FROM stragglers_ranks"
+VERDICT = ("SELECT r.rank, r.step_time, r.exposed_communication, r.is_straggler, r.own_time, s.own_time "
+           "FROM stragglers_ranks r LEFT JOIN stragglers s ON s.rank = r.rank")
 
 
 def judge(truth, ranks, answer):
@@ -51,7 +52,9 @@ def compare_verdict(answer, rows):
     """Who is slow, a step and its exposed communication: the headline, the report's bars and the analysis stragglers agree."""
     named = {int(n) for s in answer["report"]["summary"] for m in planted.ACCUSED.finditer(s["text"]) for n in re.findall(r"\d+", m[1])}
     bars = {bar["name"]: bar for bar in answer["report"]["ranks"]}
-    for rank, time, exposed, is_slow in rows if bars else ():
+    for rank, time, exposed, is_slow, own, own_of_slow in rows if bars else ():
+        if own_of_slow not in ([own] if is_slow else [None]):
+            yield f"rank {rank}: own time {own} among the ranks, {own_of_slow} among the stragglers"
         bar = bars.get(f"rank {rank}", {"time": -2, "parts": [{"name": "Communication", "time": -2}]})
         mine = (bar["time"], next(part["time"] for part in bar["parts"] if part["name"] == "Communication"))
         apart = max(abs(mine[0] - time), abs(mine[1] - exposed))  # parts are rounded so that they add up

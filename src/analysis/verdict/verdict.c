@@ -344,14 +344,12 @@ static bool accuse(peers *p, size_t member, double share, kino__verdict *out)
     *slow = (kino__slow_rank){.rank = rank->rank,
                               .trace = rank->trace,
                               .first_step = rank->first_step,
-                              .own = median_own(p, member),
                               .excess = median_excess(p, member),
                               .cause = KINO__SLOW_HOST,
                               .more = INT64_MIN,
                               .slow_steps =
                                   count_slow(p, member, excess / 2 < half ? excess / 2 : half),
                               .steps = (uint32_t)p->numbers.count};
-    slow->typical = slow->own - slow->excess;
     for (int c = 0; c < KINO__SLOW_CAUSES; c++) {
         int64_t more = median_part_more(p, member, c);
         if (more > slow->more) {

@@ -69,9 +69,7 @@ void kino__verdict_facts_deinit(kino__verdict_facts *facts);
 /* All times are per step: medians over the steps. */
 typedef struct kino__slow_rank {
     int64_t rank, trace, first_step;
-    int64_t own;     /* step without exposed communication */
-    int64_t typical; /* the peers' median of it */
-    int64_t excess;  /* own less typical, step by step */
+    int64_t excess; /* own time less the peers' median of it: the median step */
     kino__slow_cause cause;
     int64_t more;        /* of the excess: the part that is the cause */
     uint32_t slow_steps; /* in which the excess shows */
