@@ -168,6 +168,9 @@ KINO_API void kino_arg_json(kino_span span, const char *key, const char *json);
 /* The autograd sequence number of an operator; on backward ones also the (logical) thread of the
  * forward one, otherwise 0. Forward and backward are linked by both. */
 KINO_API void kino_set_sequence(kino_span span, int64_t sequence, uint64_t forward_thread);
+/* The same for a framework that numbers threads itself. */
+KINO_API void kino_set_sequence_on(kino_span span, int64_t sequence, uint64_t thread,
+                                   uint64_t forward_thread);
 
 /* An input of an operator, in order: they become "Input Dims", "Input Strides", "Input type" and
  * "Concrete Inputs". The tensors of a list are between LIST_BEGIN and LIST_END. */

@@ -49,6 +49,7 @@ typedef enum kino_impl_v1_kind {
 enum {
     KINO_IMPL_V1_FLAG_NUMBERED = 1, /* span: the name ends with the number in aux */
     KINO_IMPL_V1_FLAG_STEP = 2,     /* span: a step; left out when it is open at a regular end */
+    KINO_IMPL_V1_FLAG_PYTHON = 4,   /* span: a call of Python; aux: number << 32 | its caller's */
     KINO_IMPL_V1_FLAG_DOUBLE = 1,   /* counter: the value is a double */
     KINO_IMPL_V1_FLOW_START = 0,
     KINO_IMPL_V1_FLOW_STEP = 1,
@@ -67,6 +68,7 @@ typedef enum kino_impl_v1_arg {
     KINO_IMPL_V1_ARG_INPUT = 8,    /* an input of an operator: ring_format.h has what follows */
     KINO_IMPL_V1_ARG_MEMBERS = 9,  /* end: number of a text that is a JSON object: its members */
     KINO_IMPL_V1_ARG_OBJECT = 10,  /* likewise, but the text follows, as of TEXT */
+    KINO_IMPL_V1_ARG_INPUTS = 11,  /* end: words of <kino/inputs.h>; they follow */
 } kino_impl_v1_arg;
 
 typedef struct kino_impl_v1_record {
@@ -241,6 +243,18 @@ static inline void kino_impl_v1_end(uint64_t span)
         kino_impl_v1_end_slow(span);
     else
         __atomic_store_n(&kino_impl_v1_record_of(span)->end, now, __ATOMIC_RELAXED);
+}
+
+/* The span begins now: what was done since then is not part of it. Only on its own thread. */
+static inline void kino_impl_v1_restart(uint64_t span)
+{
+    if (span == 0 || span & KINO_IMPL_V1_SLOW_CLOCK)
+        return;
+    const kino_impl_v1_segment *segment = kino_impl_v1_segment_of(span);
+    uint64_t mine = (uint64_t)kino_impl_v1_self.owner << 16 | span >> 48;
+    if (__atomic_load_n(&segment->stamp, __ATOMIC_RELAXED) == mine)
+        __atomic_store_n(&kino_impl_v1_record_of(span)->start, kino_impl_v1_ticks(),
+                         __ATOMIC_RELAXED);
 }
 
 /* A span that ends in the scope in which it began, on the same thread: its segment is not taken

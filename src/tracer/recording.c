@@ -2,12 +2,16 @@
  * can fail: what cannot be recorded is dropped and counted (thread_ring.c). */
 #include <string.h>
 
+#include <kino/inputs.h>
 #include <kino/record_function.h>
 
 #include "tracer/thread_ring.h"
 #include "tracer/ticks.h"
 
-enum { VALUE_MAX = 1024 }; /* bytes of the text of a scalar input */
+enum {
+    VALUE_MAX = 1024, /* bytes of the text of a scalar input */
+    WORDS_MAX = 1024, /* of the inputs of an operator */
+};
 
 static kino__tracer *recording(void)
 {
@@ -238,11 +242,18 @@ void kino_arg_json(kino_span span, const char *key, const char *json)
     add_text(span, key, json, KINO_IMPL_V1_ARG_JSON);
 }
 
+void kino_set_sequence_on(kino_span span, int64_t sequence, uint64_t thread,
+                          uint64_t forward_thread)
+{
+    if (span.id) /* forward functions are found by the thread's own number */
+        add_arg(span.id, (uint32_t)thread, forward_thread, (uint64_t)sequence,
+                KINO_IMPL_V1_ARG_SEQUENCE, no_payload);
+}
+
 void kino_set_sequence(kino_span span, int64_t sequence, uint64_t forward_thread)
 {
-    if (span.id) /* with the thread's own logical number: forward functions are found by that */
-        add_arg(span.id, (uint32_t)kino_record_thread(), forward_thread, (uint64_t)sequence,
-                KINO_IMPL_V1_ARG_SEQUENCE, no_payload);
+    if (span.id)
+        kino_set_sequence_on(span, sequence, kino_record_thread(), forward_thread);
 }
 
 void kino_arg_input(kino_span span, const kino_input *input)
@@ -267,6 +278,20 @@ void kino_arg_input(kino_span span, const kino_input *input)
     add_arg(span.id, type, 0,
             kino__ring_input(input->kind & 0xff, dims, has_strides, (uint32_t)value.size),
             KINO_IMPL_V1_ARG_INPUT, (kino_str){bytes, size});
+}
+
+void kino_impl_v1_inputs_slow(uint64_t span, const kino_inputs *inputs)
+{
+    kino__tracer *t = span && inputs->count ? recording() : NULL;
+    if (!t)
+        return;
+    if (inputs->is_cut)
+        kino__ring_count(t, KINO__DROP_CUT, 1);
+    uint64_t words[WORDS_MAX]; /* those in the segment's free records would be written over */
+    uint32_t count = inputs->count < WORDS_MAX ? inputs->count : (uint32_t)WORDS_MAX;
+    memcpy(words, inputs->words, count * sizeof *words);
+    add_arg(span, 0, 0, count, KINO_IMPL_V1_ARG_INPUTS,
+            (kino_str){(const char *)words, count * sizeof *words});
 }
 
 /* -- names and metadata */

@@ -5,60 +5,7 @@
 
 #include "base/json_out.h"
 #include "wire/ring.h"
-
-/* -- going through the arguments of a record */
-
-typedef struct cursor {
-    const kino__ring_image *image;
-    const kino__ring_piece *piece;
-    uint64_t reference, position;
-    uint32_t next; /* behind the record, as long as arguments stand there */
-    size_t late;
-} cursor;
-
-static cursor begin(const kino__ring_image *image, uint64_t position)
-{
-    const kino__ring_piece *piece = &image->pieces.items[position >> KINO__RING_POSITION_BITS];
-    uint32_t index = position & 0xffff;
-    return (cursor){image,
-                    piece,
-                    kino__ring_reference_to(piece, index),
-                    position,
-                    index + 1 + piece->records[index].following,
-                    kino__ring_late_of(image, position)};
-}
-
-/* The next argument with all its payload, or NULL. */
-static const kino_impl_v1_record *next_arg(cursor *c)
-{
-    const kino__ring_piece *piece = c->piece;
-    if (c->next < piece->count) {
-        const kino_impl_v1_record *record = &piece->records[c->next];
-        if (record->kind == KINO_IMPL_V1_ARG && record->aux == c->reference &&
-            record->following <= piece->count - 1 - c->next) {
-            c->next += 1u + record->following;
-            return record;
-        }
-        c->next = piece->count;
-    }
-    for (; c->late < c->image->late.count; c->late++) {
-        const kino__ring_late *late = &c->image->late.items[c->late];
-        if (late->of != c->position)
-            return NULL;
-        const kino_impl_v1_record *record = kino__ring_record(c->image, late->at);
-        if (record->kind == KINO_IMPL_V1_ARG) {
-            c->late++;
-            return record;
-        }
-    }
-    return NULL;
-}
-
-static kino_str payload_of(const kino_impl_v1_record *record, uint64_t size)
-{
-    uint64_t most = (uint64_t)record->following * KINO__RING_RECORD_SIZE;
-    return (kino_str){(const char *)(record + 1), (size_t)(size < most ? size : most)};
-}
+#include "wire/ring_cursor.h"
 
 /* -- plain values */
 
@@ -93,10 +40,10 @@ static void add_value(kino__json *json, const kino_impl_v1_record *record)
         kino__json_bool(json, record->end != 0);
         break;
     case KINO_IMPL_V1_ARG_TEXT:
-        kino__json_string(json, payload_of(record, record->end));
+        kino__json_string(json, kino__ring_payload(record, record->end));
         break;
     case KINO_IMPL_V1_ARG_JSON:
-        kino__json_raw(json, payload_of(record, record->end));
+        kino__json_raw(json, kino__ring_payload(record, record->end));
         break;
     default:
         kino__json_null(json);
@@ -117,100 +64,14 @@ static void add_members(kino__json *json, kino_str object)
     kino__buffer_add(json->out, members);
 }
 
-/* -- inputs of operators: four lists side by side */
-
-typedef struct input {
-    uint32_t kind, dims;
-    bool has_strides;
-    const char *bytes; /* dims, strides, value */
-    kino_str value;
-    kino_str type;
-} input;
-
-static input input_of(const kino__ring_image *image, const kino_impl_v1_record *record)
-{
-    input in = {.kind = record->end & 0xff, .dims = record->end >> 8 & 0xffff};
-    in.has_strides = record->end >> 24 & 1;
-    uint64_t dims_size = (uint64_t)in.dims * 8 * (in.has_strides ? 2 : 1);
-    kino_str all = payload_of(record, dims_size + (record->end >> 32));
-    if (in.dims > KINO_INPUT_DIMS_MAX || all.size < dims_size) {
-        in.dims = 0;
-        all.size = 0;
-        dims_size = 0;
-    }
-    in.bytes = all.data;
-    in.value = (kino_str){all.data + dims_size, all.size - (size_t)dims_size};
-    in.type = record->text ? kino__ring_name_at(image, record->text)->name : KINO__STR("");
-    return in;
-}
-
-enum { LIST_DIMS, LIST_STRIDES, LIST_TYPES, LIST_VALUES, LIST_COUNT };
-
-static void add_numbers(kino__json *json, const char *bytes, uint32_t count)
-{
-    kino__json_begin_array(json);
-    for (uint32_t i = 0; i < count; i++) {
-        int64_t number;
-        memcpy(&number, bytes + (size_t)i * 8, sizeof number);
-        kino__json_int(json, number);
-    }
-    kino__json_end_array(json);
-}
-
-/* One input in one of the lists. Tensors within a list are one level deeper in dims and strides;
- * in types and values the list is one entry. */
-static void add_input(kino__json *json, const input *in, int list, bool *in_list)
-{
-    bool has_levels = list == LIST_DIMS || list == LIST_STRIDES;
-    if (in->kind == KINO_INPUT_LIST_BEGIN && !*in_list) {
-        *in_list = true;
-        if (has_levels)
-            kino__json_begin_array(json);
-        else
-            kino__json_string(json, list == LIST_TYPES ? KINO__STR("TensorList") : in->value);
-    } else if (in->kind == KINO_INPUT_LIST_END && *in_list) {
-        *in_list = false;
-        if (has_levels)
-            kino__json_end_array(json);
-    } else if (in->kind > KINO_INPUT_SCALAR) {
-        return;
-    } else if (has_levels) {
-        bool is_there = list == LIST_DIMS || in->has_strides;
-        const char *numbers = in->bytes + (list == LIST_STRIDES ? (size_t)in->dims * 8 : 0);
-        add_numbers(json, numbers, is_there ? in->dims : 0);
-    } else if (!*in_list) {
-        kino__json_string(json, list == LIST_TYPES ? in->type : in->value);
-    }
-}
-
-static void add_inputs(const kino__ring_image *image, uint64_t position, kino__json *json)
-{
-    static const char *const keys[LIST_COUNT] = {"Input Dims", "Input Strides", "Input type",
-                                                 "Concrete Inputs"};
-    for (int list = 0; list < LIST_COUNT; list++) {
-        cursor c = begin(image, position);
-        bool in_list = false;
-        kino__json_key(json, keys[list]);
-        kino__json_begin_array(json);
-        for (const kino_impl_v1_record *record; (record = next_arg(&c));)
-            if (record->flags == KINO_IMPL_V1_ARG_INPUT) {
-                input in = input_of(image, record);
-                add_input(json, &in, list, &in_list);
-            }
-        if (in_list && list <= LIST_STRIDES)
-            kino__json_end_array(json);
-        kino__json_end_array(json);
-    }
-}
-
 /* -- arguments by kind of event */
 
 static void add_recorded(const kino__ring_image *image, uint64_t position, kino__json *json)
 {
-    cursor c = begin(image, position);
+    kino__ring_cursor c = kino__ring_args_of(image, position);
     bool has_inputs = false;
-    for (const kino_impl_v1_record *record; (record = next_arg(&c));) {
-        if (record->flags == KINO_IMPL_V1_ARG_INPUT) {
+    for (const kino_impl_v1_record *record; (record = kino__ring_next_arg(&c));) {
+        if (record->flags == KINO_IMPL_V1_ARG_INPUT || record->flags == KINO_IMPL_V1_ARG_INPUTS) {
             has_inputs = true;
         } else if (record->flags == KINO_IMPL_V1_ARG_SEQUENCE) {
             kino__json_key(json, "Sequence number");
@@ -220,14 +81,14 @@ static void add_recorded(const kino__ring_image *image, uint64_t position, kino_
         } else if (record->flags == KINO_IMPL_V1_ARG_MEMBERS) {
             add_members(json, kino__ring_name_at(image, (uint32_t)record->end)->name);
         } else if (record->flags == KINO_IMPL_V1_ARG_OBJECT) {
-            add_members(json, payload_of(record, record->end));
+            add_members(json, kino__ring_payload(record, record->end));
         } else {
             add_key(json, kino__ring_name_at(image, record->text)->name);
             add_value(json, record);
         }
     }
     if (has_inputs)
-        add_inputs(image, position, json);
+        kino__ring_add_inputs(image, position, json);
 }
 
 static void add_known(kino__json *json, const char *key, int64_t value)
@@ -273,6 +134,24 @@ static void add_activity(const kino_impl_v1_record *record, kino__json *json)
     }
 }
 
+/* The number of a call and that of its caller, 0: none; a module's number is the line of its name. */
+static void add_python(const kino__ring_image *image, const kino_impl_v1_record *record,
+                       kino__json *json)
+{
+    uint32_t parent = (uint32_t)record->aux, module = kino__ring_name_at(image, record->text)->line;
+    kino__json_key(json, "Python id");
+    kino__json_uint(json, record->aux >> 32);
+    kino__json_key(json, "Python parent id");
+    if (parent)
+        kino__json_uint(json, parent);
+    else
+        kino__json_null(json);
+    if (module) {
+        kino__json_key(json, "Python module id");
+        kino__json_uint(json, module - 1);
+    }
+}
+
 /* Is the span at the position without an end, also elsewhere? */
 static bool is_open(const kino__ring_image *image, uint64_t position)
 {
@@ -311,6 +190,8 @@ void kino__ring_add_args(const kino__ring_image *image, uint64_t place, kino__bu
             kino__json_int(&json, (int64_t)record->end);
     }
     add_recorded(image, position, &json);
+    if (record->kind == KINO_IMPL_V1_SPAN && record->flags & KINO_IMPL_V1_FLAG_PYTHON)
+        add_python(image, record, &json);
     if (is_open(image, position)) {
         kino__json_key(&json, "finished");
         kino__json_bool(&json, false);
@@ -331,8 +212,8 @@ void kino__ring_ids(const kino__ring_image *image, uint64_t place, uint64_t *cor
         *correlation = record->aux;
         *external = more.external;
     }
-    cursor c = begin(image, place - 1);
-    for (const kino_impl_v1_record *arg; (arg = next_arg(&c));) {
+    kino__ring_cursor c = kino__ring_args_of(image, place - 1);
+    for (const kino_impl_v1_record *arg; (arg = kino__ring_next_arg(&c));) {
         if (arg->flags != KINO_IMPL_V1_ARG_INT && arg->flags != KINO_IMPL_V1_ARG_UINT)
             continue;
         kino_str key = kino__ring_name_at(image, arg->text)->name;

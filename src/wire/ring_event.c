@@ -165,7 +165,7 @@ static bool visit_record(walk *w, const kino__ring_piece *piece, uint32_t index,
         if (is_tail)
             return true; /* the step that the end of the session cut off */
         make_span(w, record, end, &event);
-        if (event.is_open)
+        if (event.is_open || record->flags & KINO_IMPL_V1_FLAG_PYTHON)
             event.place = position + 1;
         if (event.ts_ns < w->from_ns && length_of(event.ts_ns, w->from_ns) > event.dur_ns)
             return true;

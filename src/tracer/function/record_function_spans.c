@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <kino/inputs.h>
+
 #include "base/error.h"
 #include "tracer/device/device.h"
 #include "tracer/device/device_collective.h"
@@ -15,28 +17,63 @@
 #include "tracer/thread_ring.h"
 #include "tracer/ticks.h"
 
-enum {
-    LIST_MAX = 30, /* numbers of a list that are written out, as in PyTorch */
-    TEXT_SIZE = LIST_MAX * 22 + 8,
-};
+enum { ROOM = 512 }; /* words for the inputs of a function */
 _Static_assert(sizeof(void *) >= sizeof(uint64_t), "a context is a span");
 
 /* -- values */
 
-/* As PyTorch prints numbers: all digits, and a point behind those that are whole. */
-static void print_double(char *out, size_t size, double value)
+static uint32_t type_of(kino__tracer *t, const kino_record_value *value)
 {
-    int length = snprintf(out, size, "%.17g", value);
-    bool is_plain = length > 0 && strspn(out, "-0123456789") == (size_t)length;
-    if (is_plain && (size_t)length + 2 <= size)
-        memcpy(out + length, ".", 2);
+    return value->type ? kino__texts_find(&t->texts, value->type, "") : 0;
 }
 
-/* Longer lists are left out. */
+static void add_ints(kino_inputs *in, const kino_record_value *value)
+{
+    bool is_there = value->count <= KINO_INPUTS_LIST_MAX && (value->items || !value->count);
+    uint64_t *at = is_there ? kino_inputs_numbers(in, KINO_INPUT_INTS, value->count) : NULL;
+    if (!is_there)
+        kino_inputs_mark(in, KINO_INPUT_OTHER, 0);
+    for (uint32_t i = 0; at && i < value->count; i++)
+        at[i] = (uint64_t)value->items[i];
+}
+
+/* By position. */
+static void add_input(kino__tracer *t, kino_inputs *in, const kino_record_value *value)
+{
+    switch (value->kind) {
+    case KINO_VALUE_TENSOR:
+        kino_inputs_tensor(in, type_of(t, value), value->items, value->items ? value->strides : NULL,
+                           value->items ? value->count : 0);
+        break;
+    case KINO_VALUE_INT:
+        kino_inputs_number(in, KINO_INPUT_INT, (uint64_t)value->integer);
+        break;
+    case KINO_VALUE_DOUBLE:
+        kino_inputs_number(in, KINO_INPUT_DOUBLE, kino_impl_v1_double_bits(value->real));
+        break;
+    case KINO_VALUE_BOOL:
+        kino_inputs_number(in, KINO_INPUT_BOOL, value->integer != 0);
+        break;
+    case KINO_VALUE_TEXT:
+        kino_inputs_text(in, type_of(t, value), value->text, strlen(value->text));
+        break;
+    case KINO_VALUE_INTS:
+        add_ints(in, value);
+        break;
+    default:
+        kino_inputs_mark(in,
+                         value->kind == KINO_VALUE_LIST_BEGIN ? KINO_INPUT_LIST_BEGIN
+                         : value->kind == KINO_VALUE_LIST_END ? KINO_INPUT_LIST_END
+                                                              : KINO_INPUT_OTHER,
+                         type_of(t, value));
+    }
+}
+
+/* A list of integers as JSON, for a keyword. Longer ones are left out. */
 static bool print_ints(char *out, size_t size, const int64_t *items, uint32_t count)
 {
     size_t at = 1;
-    if (count > LIST_MAX || (count && !items))
+    if (count > KINO_INPUTS_LIST_MAX || (count && !items))
         return false;
     out[0] = '[';
     for (uint32_t i = 0; i < count; i++) {
@@ -49,83 +86,10 @@ static bool print_ints(char *out, size_t size, const int64_t *items, uint32_t co
     return true;
 }
 
-/* The value's text, in `room` or elsewhere; NULL: none. */
-static const char *text_of(const kino_record_value *value, char room[TEXT_SIZE])
-{
-    switch (value->kind) {
-    case KINO_VALUE_INT:
-        (void)snprintf(room, TEXT_SIZE, "%lld", (long long)value->integer);
-        return room;
-    case KINO_VALUE_DOUBLE:
-        print_double(room, TEXT_SIZE, value->real);
-        return room;
-    case KINO_VALUE_BOOL:
-        return value->integer ? "True" : "False";
-    case KINO_VALUE_TEXT:
-        return value->text;
-    case KINO_VALUE_INTS:
-        return print_ints(room, TEXT_SIZE, value->items, value->count) ? room : NULL;
-    default:
-        return NULL;
-    }
-}
-
-static const char *type_of(const kino_record_value *value)
-{
-    if (value->type)
-        return value->type;
-    switch (value->kind) {
-    case KINO_VALUE_INT:
-    case KINO_VALUE_DOUBLE:
-    case KINO_VALUE_BOOL:
-        return "Scalar";
-    case KINO_VALUE_INTS:
-        return "ScalarList";
-    case KINO_VALUE_LIST_BEGIN:
-        return "TensorList";
-    default:
-        return NULL;
-    }
-}
-
-static kino_input_kind kind_of(const kino_record_value *value)
-{
-    switch (value->kind) {
-    case KINO_VALUE_TENSOR:
-        return KINO_INPUT_TENSOR;
-    case KINO_VALUE_LIST_BEGIN:
-        return KINO_INPUT_LIST_BEGIN;
-    case KINO_VALUE_LIST_END:
-        return KINO_INPUT_LIST_END;
-    case KINO_VALUE_NONE:
-    case KINO_VALUE_OTHER:
-        return KINO_INPUT_OTHER;
-    default:
-        return KINO_INPUT_SCALAR;
-    }
-}
-
-/* By position. */
-static void add_input(kino_span span, const kino_record_value *value)
-{
-    char room[TEXT_SIZE];
-    kino_input input = KINO_INPUT_INIT;
-    input.kind = kind_of(value);
-    input.type = type_of(value);
-    if (value->kind == KINO_VALUE_TENSOR && value->items) {
-        input.dims = value->items;
-        input.strides = value->strides;
-        input.dim_count = value->count;
-    } else {
-        input.value = text_of(value, room);
-    }
-    kino_arg_input(span, &input);
-}
-
 /* Under its own name; tensors have no place there. */
 static void add_keyword(kino_span span, const kino_record_value *value)
 {
-    char room[TEXT_SIZE];
+    char room[KINO_INPUTS_LIST_MAX * 22 + 8];
     switch (value->kind) {
     case KINO_VALUE_INT:
         kino_arg_int(span, value->key, value->integer);
@@ -137,7 +101,7 @@ static void add_keyword(kino_span span, const kino_record_value *value)
         kino_arg_bool(span, value->key, value->integer != 0);
         break;
     case KINO_VALUE_INTS:
-        if (text_of(value, room))
+        if (print_ints(room, sizeof room, value->items, value->count))
             kino_arg_json(span, value->key, room);
         break;
     case KINO_VALUE_TEXT:
@@ -150,9 +114,13 @@ static void add_keyword(kino_span span, const kino_record_value *value)
 
 static void add_values(kino_span span, const kino_record_function *fn)
 {
-    for (uint32_t i = 0; i < fn->input_count; i++)
+    uint64_t room[ROOM];
+    kino__tracer *t = kino__tracer_get();
+    kino_inputs inputs = kino_inputs_open(span, room, ROOM);
+    for (uint32_t i = 0; t && i < fn->input_count; i++)
         if (!fn->inputs[i].key)
-            add_input(span, &fn->inputs[i]);
+            add_input(t, &inputs, &fn->inputs[i]);
+    kino_inputs_close(&inputs, span);
     for (uint32_t i = 0; i < fn->input_count; i++)
         if (fn->inputs[i].key)
             add_keyword(span, &fn->inputs[i]);
