@@ -116,9 +116,9 @@ static inline void kino_inputs_tensor(kino_inputs *in, uint32_t type, const int6
 {
     if (count > KINO_INPUT_DIMS_MAX)
         count = 0;
-    uint64_t *at = kino_impl_v1_input_add(in, KINO_INPUT_TENSOR | (uint64_t)count << 8 |
-                                                  (uint64_t)(strides != NULL) << 24 |
-                                                  (uint64_t)type << 32);
+    uint64_t *at =
+        kino_impl_v1_input_add(in, KINO_INPUT_TENSOR | (uint64_t)count << 8 |
+                                       (uint64_t)(strides != NULL) << 24 | (uint64_t)type << 32);
     if (!at)
         return;
     for (uint32_t i = 0; i < count; i++)
@@ -172,6 +172,49 @@ static inline void kino_inputs_close(kino_inputs *in, kino_span span)
                       kino_impl_v1_head(0, KINO_IMPL_V1_ARG, KINO_IMPL_V1_ARG_INPUTS, following),
                       kino_impl_v1_reference(span.id, kino_impl_v1_segment_of(span.id)));
     __atomic_store_n(&in->segment->count, count + 1 + following, __ATOMIC_RELEASE);
+}
+
+/* -- what else an operator has, without a call while the thread's segment has room -------------- */
+
+/* kino_set_sequence_on. */
+static inline void kino_put_sequence(kino_span span, int64_t sequence, uint32_t thread,
+                                     uint64_t forward_thread)
+{
+    uint32_t session = __atomic_load_n(&kino_impl_v1_active, __ATOMIC_RELAXED);
+    kino_impl_v1_segment *segment = kino_impl_v1_room(session, 1, 1);
+    const kino_impl_v1_segment *of = kino_impl_v1_segment_of(span.id);
+    uint64_t mine = (uint64_t)kino_impl_v1_self.owner << 16 | span.id >> 48;
+    if (__builtin_expect(!span.id || !segment, 0) ||
+        __builtin_expect(__atomic_load_n(&of->stamp, __ATOMIC_RELAXED) != mine, 0)) {
+        kino_set_sequence_on(span, sequence, thread, forward_thread);
+        return;
+    }
+    uint32_t count = segment->count;
+    kino_impl_v1_fill(kino_impl_v1_next(segment, count), forward_thread + 1, (uint64_t)sequence,
+                      kino_impl_v1_head(thread, KINO_IMPL_V1_ARG, KINO_IMPL_V1_ARG_SEQUENCE, 0),
+                      kino_impl_v1_reference(span.id, of));
+    __atomic_store_n(&segment->count, count + 1, __ATOMIC_RELEASE);
+}
+
+/* kino_memory of an allocation; `text` is kino_text("[memory]", "cpu_instant_event"). */
+static inline void kino_put_memory(uint32_t text, const kino_memory_event *event)
+{
+    uint32_t session = __atomic_load_n(&kino_impl_v1_active, __ATOMIC_RELAXED);
+    kino_impl_v1_segment *segment = kino_impl_v1_room(session, text, 2);
+    if (__builtin_expect(!segment || event->is_failure, 0)) {
+        if (session)
+            kino_memory(event);
+        return;
+    }
+    uint32_t count = segment->count;
+    uint64_t device =
+        (uint64_t)(uint32_t)event->device_type | (uint64_t)(uint32_t)event->device_index << 32;
+    kino_impl_v1_fill(kino_impl_v1_next(segment, count), kino_impl_v1_ticks(),
+                      (uint64_t)event->bytes, kino_impl_v1_head(text, KINO_IMPL_V1_MEMORY, 0, 1),
+                      0);
+    kino_impl_v1_fill(kino_impl_v1_next(segment, count + 1), event->address,
+                      (uint64_t)event->total_allocated, (uint64_t)event->total_reserved, device);
+    __atomic_store_n(&segment->count, count + 2, __ATOMIC_RELEASE);
 }
 
 #ifdef __cplusplus

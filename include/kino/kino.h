@@ -220,7 +220,7 @@ KINO_API void kino_memory(const kino_memory_event *event);
 KINO_API void kino_thread_name(const char *name);
 
 /* A top-level key of the trace, of this process and all its sessions: the last value of a key
- * counts. The value is JSON. */
+ * counts. The value is JSON; NULL: without the key from now on. */
 KINO_API kino_status kino_metadata(const char *key, const char *json, kino_error *err);
 /* An object of deviceProperties. */
 KINO_API kino_status kino_device_properties(const char *json, kino_error *err);

@@ -308,6 +308,10 @@ kino_status kino_metadata(const char *key, const char *json, kino_error *err)
     kino__tracer *t = kino__tracer_get();
     if (!t)
         return kino__tracer_missing(err);
+    if (!json) {
+        kino__texts_forget(&t->texts, kino__str_from(key), false);
+        return KINO_OK;
+    }
     return kino__texts_metadata(&t->texts, kino__str_from(key), kino__str_from(json), false, err);
 }
 

@@ -17,11 +17,11 @@ kino__ring_cursor kino__ring_args_of(const kino__ring_image *image, uint64_t pos
     const kino__ring_piece *piece = &image->pieces.items[position >> KINO__RING_POSITION_BITS];
     uint32_t index = position & 0xffff;
     return (kino__ring_cursor){image,
-                    piece,
-                    kino__ring_reference_to(piece, index),
-                    position,
-                    index + 1 + piece->records[index].following,
-                    kino__ring_late_of(image, position)};
+                               piece,
+                               kino__ring_reference_to(piece, index),
+                               position,
+                               index + 1 + piece->records[index].following,
+                               kino__ring_late_of(image, position)};
 }
 
 const kino_impl_v1_record *kino__ring_next_arg(kino__ring_cursor *c)

@@ -27,12 +27,12 @@ static uint32_t type_of(kino__tracer *t, const kino_record_value *value)
     return value->type ? kino__texts_find(&t->texts, value->type, "") : 0;
 }
 
-static void add_ints(kino_inputs *in, const kino_record_value *value)
+static void add_ints(kino__tracer *t, kino_inputs *in, const kino_record_value *value)
 {
     bool is_there = value->count <= KINO_INPUTS_LIST_MAX && (value->items || !value->count);
     uint64_t *at = is_there ? kino_inputs_numbers(in, KINO_INPUT_INTS, value->count) : NULL;
     if (!is_there)
-        kino_inputs_mark(in, KINO_INPUT_OTHER, 0);
+        kino_inputs_mark(in, KINO_INPUT_OTHER, kino__texts_find(&t->texts, "ScalarList", ""));
     for (uint32_t i = 0; at && i < value->count; i++)
         at[i] = (uint64_t)value->items[i];
 }
@@ -42,8 +42,8 @@ static void add_input(kino__tracer *t, kino_inputs *in, const kino_record_value 
 {
     switch (value->kind) {
     case KINO_VALUE_TENSOR:
-        kino_inputs_tensor(in, type_of(t, value), value->items, value->items ? value->strides : NULL,
-                           value->items ? value->count : 0);
+        kino_inputs_tensor(in, type_of(t, value), value->items,
+                           value->items ? value->strides : NULL, value->items ? value->count : 0);
         break;
     case KINO_VALUE_INT:
         kino_inputs_number(in, KINO_INPUT_INT, (uint64_t)value->integer);
@@ -58,7 +58,7 @@ static void add_input(kino__tracer *t, kino_inputs *in, const kino_record_value 
         kino_inputs_text(in, type_of(t, value), value->text, strlen(value->text));
         break;
     case KINO_VALUE_INTS:
-        add_ints(in, value);
+        add_ints(t, in, value);
         break;
     default:
         kino_inputs_mark(in,
