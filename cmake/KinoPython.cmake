@@ -33,5 +33,12 @@ if(NOT SKBUILD)
     add_custom_target(kino_python_package ALL
         COMMAND ${CMAKE_COMMAND} -E make_directory "${python_folder}"
         COMMAND sh -c "for file in \"$1\"/*; do ln -sfn \"$file\" \"$2\"/; done" sh
-                "${CMAKE_CURRENT_SOURCE_DIR}/python/kino" "${python_folder}" VERBATIM)
+                "${CMAKE_CURRENT_SOURCE_DIR}/python/kino" "${python_folder}"
+        COMMAND ${CMAKE_COMMAND} -E make_directory "${python_folder}/_native"
+        COMMAND ln -sfn "${CMAKE_CURRENT_SOURCE_DIR}/include" "${python_folder}/_native/include"
+        COMMAND ln -sfn "${CMAKE_CURRENT_SOURCE_DIR}/python/torch/kino_torch.cpp" "${python_folder}/_native/kino_torch.cpp"
+        COMMAND ln -sfn "${CMAKE_CURRENT_BINARY_DIR}/libkino.so.0" "${python_folder}/_native/libkino.so.0" VERBATIM)
+    if(TARGET kino_recorder)
+        add_dependencies(kino_python_package kino_recorder)
+    endif()
 endif()

@@ -30,3 +30,14 @@ __all__ = ["Analysis", "ArgumentError", "CancelledError", "Check", "Column", "Di
            "FormatError", "LimitError", "NotFoundError", "OutOfMemoryError", "Parameter", "Report", "Result", "Run", "Server",
            "SqlError", "Table", "TableDefinition", "Trace", "UnavailableError", "__version__", "analyses", "demo", "diff",
            "event_columns", "formats", "open", "program", "serve"]
+
+# What needs PyTorch is imported when it is first used.
+_PROFILER = ("ExecutionTraceObserver", "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule",
+             "supported_activities", "tensorboard_trace_handler")
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PROFILER:
+        raise AttributeError(f"module 'kino' has no attribute '{name}'")
+    from . import profiler
+    return getattr(profiler, name)

@@ -15,10 +15,12 @@
 #include <torch/version.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include <kino/control.h>
 #include <kino/inputs.h>
@@ -35,14 +37,19 @@ enum : uint32_t {
 
 /* -- what a thread has -- */
 
+/* Of an operator, by name; shared by all threads, for as long as the process lives. */
+struct Site : kino_impl_v1_site {
+    bool is_evaluation; /* the autograd engine runs the node that the rest of the name says */
+};
+
 struct Name {
     const char *address; /* where the name was seen last */
-    kino_impl_v1_site *site;
+    Site *site;
 };
 
 /* Written by its thread alone, read by stats(). */
 struct Counts {
-    std::atomic<uint64_t> calls{0}, sampled{0}, sampled_ticks{0};
+    std::atomic<uint64_t> calls{0}, sampled{0}, sampled_ns{0};
 };
 
 struct Thread;
@@ -50,14 +57,15 @@ struct Thread;
 thread_local Thread *mine __attribute__((tls_model("initial-exec")));
 std::mutex threads_lock;
 Thread *threads; /* all that live */
-std::atomic<uint64_t> ended_calls, ended_sampled, ended_ticks;
+std::atomic<uint64_t> ended_calls, ended_sampled, ended_ns;
 
 struct Thread {
     Name names[NAMES] = {};
-    std::unordered_map<std::string, kino_impl_v1_site *> known[2]; /* operators, annotations */
+    std::unordered_map<std::string, Site *> known[2]; /* operators, annotations */
     Counts counts;
     void *free_context = nullptr;
     uint64_t memory_window = 0; /* the window whose state this thread has */
+    uint64_t evaluation = 0;    /* span of the engine around a node that has not begun */
     Thread *next, *previous = nullptr;
 
     Thread()
@@ -74,7 +82,7 @@ struct Thread {
         std::lock_guard<std::mutex> guard(threads_lock);
         ended_calls += counts.calls;
         ended_sampled += counts.sampled;
-        ended_ticks += counts.sampled_ticks;
+        ended_ns += counts.sampled_ns;
         (previous ? previous->next : threads) = next;
         if (next)
             next->previous = previous;
@@ -132,22 +140,22 @@ struct Context final : at::ObserverContext {
 
 /* -- names -- */
 
-/* Sites are shared by all threads and live as long as the process. */
-kino_impl_v1_site *intern(const char *name, bool is_user)
+Site *intern(const char *name, bool is_user)
 {
     static std::mutex lock;
-    static std::unordered_map<std::string, kino_impl_v1_site *> sites[2];
+    static std::unordered_map<std::string, Site *> sites[2];
     const char *category = is_user ? "user_annotation" : "cpu_op";
     std::lock_guard<std::mutex> guard(lock);
     auto [found, is_new] = sites[is_user].try_emplace(name, nullptr);
     if (is_new)
-        found->second = new kino_impl_v1_site{
-            found->first.c_str(), category, "", "", 0, kino_text(name, category)};
+        found->second = new Site{
+            {found->first.c_str(), category, "", "", 0, kino_text(name, category)},
+            found->first.rfind("autograd::engine::evaluate_function: ", 0) == 0};
     return found->second;
 }
 
 /* The same address is mostly the same operator, which the comparison makes sure of. */
-kino_impl_v1_site *site_of(Thread &thread, const char *name, bool is_user)
+Site *site_of(Thread &thread, const char *name, bool is_user)
 {
     auto address = reinterpret_cast<uintptr_t>(name);
     Name &slot = thread.names[(address >> 3 ^ address >> 12 ^ is_user) % NAMES];
@@ -292,7 +300,8 @@ struct MemoryState final : torch::profiler::impl::ProfilerStateBase {
         event.bytes = bytes;
         event.total_allocated = static_cast<int64_t>(allocated);
         event.total_reserved = static_cast<int64_t>(reserved);
-        kino_memory(&event);
+        static const uint32_t text = kino_text("[memory]", "cpu_instant_event");
+        kino_put_memory(text, &event);
     }
 
     void reportMemoryUsage(void *pointer, int64_t bytes, size_t allocated, size_t reserved,
@@ -330,20 +339,43 @@ void leave_memory()
 
 std::atomic<uint32_t> options; /* of the window */
 
+void add_sequence(kino_span span, const at::RecordFunction &fn)
+{
+    if (span.id && fn.seqNr() >= 0)
+        kino_put_sequence(span, fn.seqNr(), static_cast<uint32_t>(fn.threadId()),
+                          fn.forwardThreadId());
+}
+
+/* The engine's span around a node begins without the numbers, which belong to it, too. Comes last,
+ * because the arguments of a span stand together. */
+void pass_to_engine(Thread &thread, Site *site, kino_span span, const at::RecordFunction &fn)
+{
+    if (site->is_evaluation)
+        thread.evaluation = span.id;
+    else if (fn.scope() == at::RecordScope::BACKWARD_FUNCTION)
+        add_sequence({std::exchange(thread.evaluation, 0)}, fn);
+}
+
 uint64_t begin(Thread &thread, const at::RecordFunction &fn)
 {
     bool is_user = fn.scope() == at::RecordScope::USER_SCOPE;
-    kino_span span = {
-        kino_impl_v1_begin(site_of(thread, fn.name(), is_user), 0, KINO_IMPL_V1_SPAN)};
+    Site *site = site_of(thread, fn.name(), is_user);
+    kino_span span = {kino_impl_v1_begin(site, 0, KINO_IMPL_V1_SPAN)};
     if (!span.id)
         return 0;
-    if (fn.seqNr() >= 0)
-        kino_set_sequence_on(span, fn.seqNr(), fn.threadId(), fn.forwardThreadId());
+    add_sequence(span, fn);
     if (options.load(std::memory_order_relaxed) & SHAPES && !fn.inputs().empty())
         add_inputs(span, fn);
     if (fn.isNcclMeta())
         add_collective(span, fn);
+    pass_to_engine(thread, site, span, fn);
     return span.id;
+}
+
+uint64_t now_ns()
+{
+    auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
 }
 
 std::unique_ptr<at::ObserverContext> start(const at::RecordFunction &fn)
@@ -351,7 +383,7 @@ std::unique_ptr<at::ObserverContext> start(const at::RecordFunction &fn)
     Thread &thread = self();
     uint64_t calls = thread.counts.calls.load(std::memory_order_relaxed);
     bool is_timed = calls % SAMPLE_EVERY == 0;
-    uint64_t before = is_timed ? kino_impl_v1_ticks() : 0;
+    uint64_t before = is_timed ? now_ns() : 0;
     thread.counts.calls.store(calls + 1, std::memory_order_relaxed);
     uint64_t window = memory_window.load(std::memory_order_relaxed);
     if (window && thread.memory_window != window)
@@ -359,7 +391,7 @@ std::unique_ptr<at::ObserverContext> start(const at::RecordFunction &fn)
     auto context = std::make_unique<Context>(begin(thread, fn));
     if (is_timed) {
         thread.counts.sampled++;
-        thread.counts.sampled_ticks += kino_impl_v1_ticks() - before;
+        thread.counts.sampled_ns += now_ns() - before;
     }
     kino_impl_v1_restart(context->span);
     return context;
@@ -456,16 +488,16 @@ BRIDGE_API uint32_t kino_torch_attach(kino_error *err)
     return kino_client_add(&client, &number, err) == KINO_OK ? number : 0;
 }
 
-/* Of all threads, since the process began: callbacks, those that were timed, and their ticks. */
-BRIDGE_API void kino_torch_counts(uint64_t *calls, uint64_t *sampled, uint64_t *ticks)
+/* Of all threads, since the process began: callbacks, those that were timed, and what these took. */
+BRIDGE_API void kino_torch_counts(uint64_t *calls, uint64_t *sampled, uint64_t *ns)
 {
     std::lock_guard<std::mutex> guard(threads_lock);
     *calls = ended_calls;
     *sampled = ended_sampled;
-    *ticks = ended_ticks;
+    *ns = ended_ns;
     for (Thread *thread = threads; thread; thread = thread->next) {
         *calls += thread->counts.calls;
         *sampled += thread->counts.sampled;
-        *ticks += thread->counts.sampled_ticks;
+        *ns += thread->counts.sampled_ns;
     }
 }
