@@ -213,8 +213,10 @@ static inline kino_impl_v1_record *kino_impl_v1_next(kino_impl_v1_segment *segme
     return (kino_impl_v1_record *)(void *)((char *)segment->records + (uint64_t)count * 32);
 }
 
-/* `kind` has flags in its second byte. The clock is read last. */
-static inline uint64_t kino_impl_v1_begin(kino_impl_v1_site *site, uint64_t aux, uint32_t kind)
+/* `kind` has flags in its second byte. `start` 0: now, and the clock is read last. Another start is
+ * for callers that add arguments and call kino_impl_v1_restart then. */
+static inline uint64_t kino_impl_v1_begin_at(kino_impl_v1_site *site, uint64_t aux, uint32_t kind,
+                                             uint64_t start)
 {
     uint32_t session = __atomic_load_n(&kino_impl_v1_active, __ATOMIC_RELAXED);
     uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
@@ -224,10 +226,15 @@ static inline uint64_t kino_impl_v1_begin(kino_impl_v1_site *site, uint64_t aux,
     uint32_t count = segment->count;
     kino_impl_v1_record *record = kino_impl_v1_next(segment, count);
     uint64_t span = segment->stamp << 48 | (uint64_t)(uintptr_t)record;
-    kino_impl_v1_fill(record, kino_impl_v1_ticks(), 0,
+    kino_impl_v1_fill(record, start ? start : kino_impl_v1_ticks(), 0,
                       kino_impl_v1_head(id, kind & 0xff, kind >> 8, 0), aux);
     __atomic_store_n(&segment->count, count + 1, __ATOMIC_RELEASE);
     return span;
+}
+
+static inline uint64_t kino_impl_v1_begin(kino_impl_v1_site *site, uint64_t aux, uint32_t kind)
+{
+    return kino_impl_v1_begin_at(site, aux, kind, 0);
 }
 
 /* The clock is read first. */
@@ -245,16 +252,19 @@ static inline void kino_impl_v1_end(uint64_t span)
         __atomic_store_n(&kino_impl_v1_record_of(span)->end, now, __ATOMIC_RELAXED);
 }
 
-/* The span begins now: what was done since then is not part of it. Only on its own thread. */
-static inline void kino_impl_v1_restart(uint64_t span)
+/* The span begins now: what was done since then is not part of it. Only on its own thread. Returns
+ * the ticks, 0: the span keeps its start. */
+static inline uint64_t kino_impl_v1_restart(uint64_t span)
 {
     if (span == 0 || span & KINO_IMPL_V1_SLOW_CLOCK)
-        return;
+        return 0;
     const kino_impl_v1_segment *segment = kino_impl_v1_segment_of(span);
     uint64_t mine = (uint64_t)kino_impl_v1_self.owner << 16 | span >> 48;
-    if (__atomic_load_n(&segment->stamp, __ATOMIC_RELAXED) == mine)
-        __atomic_store_n(&kino_impl_v1_record_of(span)->start, kino_impl_v1_ticks(),
-                         __ATOMIC_RELAXED);
+    if (__atomic_load_n(&segment->stamp, __ATOMIC_RELAXED) != mine)
+        return 0;
+    uint64_t now = kino_impl_v1_ticks();
+    __atomic_store_n(&kino_impl_v1_record_of(span)->start, now, __ATOMIC_RELAXED);
+    return now;
 }
 
 /* A span that ends in the scope in which it began, on the same thread: its segment is not taken

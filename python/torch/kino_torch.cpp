@@ -8,17 +8,16 @@
  *
  * The functions at the end are C: any loader can call them, whatever its Python. */
 #include <ATen/record_function.h>
+#include <atomic>
 #include <c10/core/Allocator.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
-#include <torch/csrc/profiler/orchestration/observer.h>
-#include <torch/csrc/profiler/util.h>
-#include <torch/version.h>
-
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <torch/csrc/profiler/orchestration/observer.h>
+#include <torch/csrc/profiler/util.h>
+#include <torch/version.h>
 #include <unordered_map>
 #include <utility>
 
@@ -26,13 +25,14 @@
 #include <kino/inputs.h>
 #include <kino/kino.h>
 
-namespace {
+namespace
+{
 
 enum : uint32_t { SHAPES = 1, MEMORY = 2, THIS_THREAD = 4 };
 enum : uint32_t {
-    NAMES = 512,        /* operators that a thread finds by the address of their name */
-    ROOM = 512,         /* words for the inputs of an operator */
-    SAMPLE_EVERY = 64,  /* callbacks, of which one is timed */
+    NAMES = 512,       /* operators that a thread finds by the address of their name */
+    ROOM = 512,        /* words for the inputs of an operator */
+    SAMPLE_EVERY = 64, /* callbacks, of which one is timed */
 };
 
 /* -- what a thread has -- */
@@ -65,6 +65,7 @@ struct Thread {
     Counts counts;
     void *free_context = nullptr;
     uint64_t memory_window = 0; /* the window whose state this thread has */
+    uint64_t last_ticks = 0;    /* when an operator began last */
     uint64_t evaluation = 0;    /* span of the engine around a node that has not begun */
     Thread *next, *previous = nullptr;
 
@@ -118,7 +119,9 @@ Thread &self()
 struct Context final : at::ObserverContext {
     uint64_t span;
 
-    explicit Context(uint64_t span) : span(span) {}
+    explicit Context(uint64_t span) : span(span)
+    {
+    }
 
     static void *operator new(size_t size)
     {
@@ -148,9 +151,9 @@ Site *intern(const char *name, bool is_user)
     std::lock_guard<std::mutex> guard(lock);
     auto [found, is_new] = sites[is_user].try_emplace(name, nullptr);
     if (is_new)
-        found->second = new Site{
-            {found->first.c_str(), category, "", "", 0, kino_text(name, category)},
-            found->first.rfind("autograd::engine::evaluate_function: ", 0) == 0};
+        found->second =
+            new Site{{found->first.c_str(), category, "", "", 0, kino_text(name, category)},
+                     found->first.rfind("autograd::engine::evaluate_function: ", 0) == 0};
     return found->second;
 }
 
@@ -211,9 +214,18 @@ void add_tensors(kino_inputs &in, const c10::IValue &value)
     kino_inputs_mark(&in, KINO_INPUT_LIST_END, 0);
 }
 
-uint64_t word_of(int64_t value) { return static_cast<uint64_t>(value); }
-uint64_t word_of(double value) { return kino_impl_v1_double_bits(value); }
-uint64_t word_of(bool value) { return value; }
+uint64_t word_of(int64_t value)
+{
+    return static_cast<uint64_t>(value);
+}
+uint64_t word_of(double value)
+{
+    return kino_impl_v1_double_bits(value);
+}
+uint64_t word_of(bool value)
+{
+    return value;
+}
 
 template <typename List> void add_numbers(kino_inputs &in, uint32_t kind, const List &list)
 {
@@ -360,7 +372,8 @@ uint64_t begin(Thread &thread, const at::RecordFunction &fn)
 {
     bool is_user = fn.scope() == at::RecordScope::USER_SCOPE;
     Site *site = site_of(thread, fn.name(), is_user);
-    kino_span span = {kino_impl_v1_begin(site, 0, KINO_IMPL_V1_SPAN)};
+    /* A time that has been, until start() reads the clock: for those who look in between. */
+    kino_span span = {kino_impl_v1_begin_at(site, 0, KINO_IMPL_V1_SPAN, thread.last_ticks)};
     if (!span.id)
         return 0;
     add_sequence(span, fn);
@@ -393,7 +406,7 @@ std::unique_ptr<at::ObserverContext> start(const at::RecordFunction &fn)
         thread.counts.sampled++;
         thread.counts.sampled_ns += now_ns() - before;
     }
-    kino_impl_v1_restart(context->span);
+    thread.last_ticks = kino_impl_v1_restart(context->span);
     return context;
 }
 
@@ -452,10 +465,16 @@ kino_status prepare(void *, const kino_client_request *request, kino_error *)
     return KINO_OK;
 }
 
-void begin_request(void *) { enable(requested); }
-void end_request(void *, bool) { disable(); }
+void begin_request(void *)
+{
+    enable(requested);
+}
+void end_request(void *, bool)
+{
+    disable();
+}
 
-}  // namespace
+} // namespace
 
 #define BRIDGE_API extern "C" __attribute__((visibility("default")))
 

@@ -2,11 +2,11 @@
 #include "base/json_out.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/decimal.h"
 #include "base/json_chars.h"
 #include "base/utf8.h"
 
@@ -86,13 +86,15 @@ void kino__json_text(kino__json *json, const char *text)
 void kino__json_int(kino__json *json, int64_t value)
 {
     before_value(json);
-    kino__buffer_printf(json->out, "%" PRId64, value);
+    char digits[KINO__DECIMAL_MAX];
+    kino__buffer_add(json->out, (kino_str){digits, kino__format_int(value, digits)});
 }
 
 void kino__json_uint(kino__json *json, uint64_t value)
 {
     before_value(json);
-    kino__buffer_printf(json->out, "%" PRIu64, value);
+    char digits[KINO__DECIMAL_MAX];
+    kino__buffer_add(json->out, (kino_str){digits, kino__format_uint(value, digits)});
 }
 
 void kino__json_double(kino__json *json, double value)

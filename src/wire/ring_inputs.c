@@ -8,6 +8,7 @@
 #include <kino/inputs.h>
 #include <kino/kino.h>
 
+#include "base/decimal.h"
 #include "wire/ring_cursor.h"
 
 /* -- going through the arguments of a record */
@@ -123,6 +124,12 @@ static void print_double(kino__buffer *out, uint64_t bits)
     kino__buffer_printf(out, "%s%s", text, is_plain ? "." : "");
 }
 
+static void print_int(kino__buffer *out, int64_t value)
+{
+    char digits[KINO__DECIMAL_MAX];
+    kino__buffer_add(out, (kino_str){digits, kino__format_int(value, digits)});
+}
+
 static void print_number(kino__buffer *out, uint32_t kind, uint64_t word)
 {
     if (kind == KINO_INPUT_DOUBLE || kind == KINO_INPUT_DOUBLES)
@@ -130,7 +137,7 @@ static void print_number(kino__buffer *out, uint32_t kind, uint64_t word)
     else if (kind == KINO_INPUT_BOOL || kind == KINO_INPUT_BOOLS)
         kino__buffer_printf(out, "%s", word ? "True" : "False");
     else
-        kino__buffer_printf(out, "%lld", (long long)word);
+        print_int(out, (int64_t)word);
 }
 
 static void add_value_text(kino__json *json, const input *in)
