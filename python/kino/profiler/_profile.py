@@ -70,6 +70,7 @@ class profile:  # noqa: N801 (PyTorch's name)
         self._window: Optional[Window] = None
         self._pending: dict[str, str] = {}  # metadata for the next window
         self._kept: list[Any] = []  # events of earlier windows
+        self._origin: Any = None  # of their times
         self._events: Optional[EventList] = None
         self._tracing = _tracing.Tracing(with_stack)
         _config.say_what_does_not_apply(self)
@@ -208,15 +209,16 @@ class profile:  # noqa: N801 (PyTorch's name)
 
     def show(self) -> Any:
         """The web UI on the last window."""
-        from .. import _program
-        raise NotImplementedError(f"write the trace and open it: {_program.program()} serve TRACE")
+        raise NotImplementedError("write the trace and open it: kino serve TRACE")
 
     def _read_events(self) -> list[Any]:
         window = self._required("accessing events")
         if getattr(self.experimental_config, "trace_only", False):
             raise RuntimeError("events() is not available when trace_only=True in ExperimentalConfig. "
                                "Use export_chrome_trace() instead.")
-        return _events.function_events(window.text(), self.use_device, self.with_flops)
+        found, self._origin = _events.function_events(window.text(), self.use_device, self.with_flops,
+                                                      self._origin if self._kept else None)
+        return found
 
     def events(self) -> EventList:
         """PyTorch's FunctionEvents: of the last window, with acc_events of all."""
@@ -229,13 +231,17 @@ class profile:  # noqa: N801 (PyTorch's name)
         """Events added up by name; `.table(...)` prints them."""
         if group_by_overload_name:
             raise NotImplementedError("overload names are not recorded")
-        if group_by_stack_n:
-            raise NotImplementedError("events have no stacks; the trace has Python functions (with_stack=True)")
+        self._need_stacks(bool(group_by_stack_n))
         return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Folded stacks for flame graphs."""
-        raise NotImplementedError("events have no stacks; kino.Run.convert writes folded stacks of the trace (to='folded')")
+        """A line for each stack of Python functions with the metric's sum, for flame graphs."""
+        self._need_stacks(True)
+        self.events().export_stacks(path, metric)
+
+    def _need_stacks(self, is_needed: bool) -> None:
+        if is_needed and self.with_stack and not self._tracing.is_there:
+            raise NotImplementedError("there are no stacks: this build has no kino._tracer for this Python")
 
     def export_memory_timeline(self, path: str, device: Optional[str] = None) -> None:
         raise NotImplementedError("deprecated by PyTorch; run().memory() has the memory over time")

@@ -1,6 +1,7 @@
 """kino.profile by itself: schedules and their warnings, windows, exceptions, threads, tasks, files, metadata, what it refuses."""
 import asyncio
 import gzip
+import importlib.util
 import itertools
 import json
 import os
@@ -135,6 +136,8 @@ def check_windows(report):
                 p.step()
         counts.append(sum(event.name == "aten::add" for event in p.events()))
     report.equal("acc_events keeps those of all windows", counts, [2, 4])
+    steps = sorted((event.time_range.start, event.time_range.end) for event in p.events() if event.name == "ProfilerStep*")
+    report.check("windows follow each other", len(steps) == 4 and all(one[1] <= two[0] for one, two in zip(steps, steps[1:])), steps)
 
 
 def check_two(report):
@@ -253,6 +256,33 @@ def check_annotations(report):
                  {"user_annotation"})
 
 
+def check_stacks(report):
+    """With the tracer Python functions, without it a word about that."""
+    def innermost(x):
+        return x.exp()
+
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        p = kino.profile(activities=CPU, with_stack=True)
+    with p:
+        innermost(X.requires_grad_()).sum().backward()
+    X.requires_grad_(False)
+    if importlib.util.find_spec("kino._tracer") is None:
+        print("NOT TESTED: stacks (kino._tracer is not built for this Python)")
+        report.check("no tracer: it is said", any("kino._tracer" in str(warning.message) for warning in found))
+        report.check("no tracer: no stacks", raised(NotImplementedError, lambda: p.export_stacks("s")))
+        return
+    stacks = {event.name: event.stack for event in p.events()}
+    for name in ("aten::exp", "ExpBackward0"):  # backward functions have the stack of the forward ones
+        report.check(f"the stack of {name}", any(frame.endswith(": innermost") for frame in stacks[name]), stacks[name])
+    p.export_stacks("stacks.txt")
+    with open("stacks.txt", encoding="utf-8") as file:
+        lines = file.read().splitlines()
+    report.check("stacks for flame graphs", any(":_innermost;" in line and line.split()[-1].isdigit() for line in lines), lines[:2])
+    grouped = p.key_averages(group_by_stack_n=5)
+    report.check("averages by stack", any(event.key == "aten::exp" and len(event.stack) == 5 for event in grouped))
+
+
 def check_toggle(report):
     with kino.profile(activities=CPU) as p:
         X.add(1)
@@ -269,8 +299,8 @@ def check_refusals(report):
     report.check("nothing is exported before", raised(AssertionError, lambda: p.export_chrome_trace("x.json")))
     with p:
         X.add(1)
-    for what, work in (("stacks", lambda: p.export_stacks("s")), ("overloads", lambda: p.key_averages(group_by_overload_name=True)),
-                       ("timeline", lambda: p.export_memory_timeline("m.json"))):
+    for what, work in (("overloads", lambda: p.key_averages(group_by_overload_name=True)),
+                       ("timeline", lambda: p.export_memory_timeline("m.json")), ("the web UI", p.show)):
         report.check(f"{what}: not implemented is said", len(raised(NotImplementedError, work)) > 10)
     report.check("no activities", raised(AssertionError, lambda: kino.profile(activities=[])))
     report.check("an activity twice", raised(ValueError, lambda: kino.profile(activities=CPU * 2)))
@@ -300,5 +330,5 @@ def check_leak(report):
 
 def run(report):
     for check in (check_schedules, check_states, check_windows, check_two, check_nested, check_files, check_metadata, check_exceptions,
-                  check_threads, check_annotations, check_toggle, check_refusals, check_leak):
+                  check_threads, check_annotations, check_stacks, check_toggle, check_refusals, check_leak):
         check(report)
