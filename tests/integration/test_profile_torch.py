@@ -34,7 +34,7 @@ def begin():
 if __name__ == "__main__":
     begin()
 
-from python import profile_compare, profile_life  # noqa: E402 (they need torch)
+from python import profile_compare, profile_life, profile_ranks  # noqa: E402 (they need torch)
 
 
 def main():
@@ -44,6 +44,7 @@ def main():
         profile_life.check_idle(report)  # first: nothing has been recorded yet
         profile_compare.run(report)
         profile_life.run(report)
+        profile_ranks.run(report)
         os.chdir("/")
     return report.finish()
 

@@ -230,6 +230,25 @@ def check_threads(report):
         report.equal(f"threads, all_threads={is_all}", written(p).count("aten::add"), want)
 
 
+def check_fork(report):
+    """A child made in a window has its own windows, and leaves the parent's alone."""
+    with kino.profile(activities=CPU) as p:
+        X.add(1)
+        child = os.fork()
+        if child == 0:
+            X.mul(1)
+            with kino.profile(activities=CPU) as own:
+                X.sub(1)
+            found = written(own, "child.json")
+            os._exit(0 if "aten::sub" in found and "aten::add" not in found else 1)
+        _, status = os.waitpid(child, 0)
+        X.div(1)
+    report.equal("the child of a fork records by itself", os.waitstatus_to_exitcode(status), 0)
+    found = written(p)
+    report.equal("and its parent goes on", [name in found for name in ("aten::add", "aten::mul", "aten::sub", "aten::div")],
+                 [True, False, False, True])
+
+
 def check_annotations(report):
     @kino.record_function("decorated")
     def work():
@@ -330,5 +349,5 @@ def check_leak(report):
 
 def run(report):
     for check in (check_schedules, check_states, check_windows, check_two, check_nested, check_files, check_metadata, check_exceptions,
-                  check_threads, check_annotations, check_stacks, check_toggle, check_refusals, check_leak):
+                  check_threads, check_fork, check_annotations, check_stacks, check_toggle, check_refusals, check_leak):
         check(report)
