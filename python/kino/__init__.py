@@ -32,8 +32,8 @@ __all__ = ["Analysis", "ArgumentError", "CancelledError", "Check", "Column", "Di
            "event_columns", "formats", "open", "program", "serve"]
 
 # What needs PyTorch is imported when it is first used.
-_PROFILER = ("ExecutionTraceObserver", "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule",
-             "supported_activities", "tensorboard_trace_handler")
+_PROFILER = ("ExecutionTraceObserver", "ProfilerAction", "ProfilerActivity", "join_requests", "profile", "record_function",
+             "schedule", "supported_activities", "tensorboard_trace_handler")
 
 
 def __getattr__(name: str) -> object:

@@ -22,6 +22,8 @@ from ._errors import UnavailableError
 SHAPES, MEMORY, THIS_THREAD = 1, 2, 4
 _lock = threading.Lock()
 _loaded: Optional[ctypes.CDLL] = None
+_client = 0  # number of the bridge among those who take part in traces on request; 0: it does not
+_client_pid = 0  # a child of fork has no clients
 
 
 def _torch() -> Any:
@@ -99,6 +101,7 @@ def _load(torch: Any) -> ctypes.CDLL:
     bridge.kino_torch_enable.argtypes = [ctypes.c_uint32]
     bridge.kino_torch_enable.restype = None
     bridge.kino_torch_disable.restype = None
+    bridge.kino_torch_attach.argtypes = [ctypes.POINTER(_recorder.CError)]
     bridge.kino_torch_attach.restype = ctypes.c_uint32
     bridge.kino_torch_counts.argtypes = [ctypes.POINTER(ctypes.c_uint64)] * 3
     bridge.kino_torch_counts.restype = None
@@ -113,6 +116,19 @@ def load() -> ctypes.CDLL:
         if _loaded is None:
             _loaded = _load(torch)
         return _loaded
+
+
+def attach() -> None:
+    """Operators take part in traces on request from now on; once is enough in a process."""
+    global _client, _client_pid
+    bridge = load()
+    with _lock:
+        if _client and _client_pid == os.getpid():
+            return
+        error = _recorder.CError()
+        _client, _client_pid = bridge.kino_torch_attach(ctypes.byref(error)), os.getpid()
+        if not _client:
+            _recorder.check(error.code, error)
 
 
 def counts() -> tuple[int, int, int]:

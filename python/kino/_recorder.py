@@ -53,6 +53,8 @@ _SIGNATURES = {
     "kino_save": (ctypes.c_int, [ctypes.c_char_p, _ERROR]),
     "kino_metadata": (ctypes.c_int, [ctypes.c_char_p, ctypes.c_char_p, _ERROR]),
     "kino_session_get": (None, [ctypes.POINTER(State)]),
+    "kino_request": (ctypes.c_int, [ctypes.c_char_p, _ERROR]),
+    "kino_request_wait": (ctypes.c_int, [_ERROR]),
     "kino_begin": (Span, [ctypes.c_char_p, ctypes.c_char_p]),
     "kino_end": (None, [Span]),
 }
@@ -120,6 +122,16 @@ def save(where: str) -> None:
 def metadata(key: str, json_text: Optional[str]) -> None:
     """A key of the trace; None takes it back."""
     _call("kino_metadata", key.encode(), None if json_text is None else json_text.encode())
+
+
+def request(config: str) -> None:
+    """Asks for a trace with Kineto's keys (docs/internals/recorder-control.md); returns at once."""
+    _call("kino_request", config.encode())
+
+
+def request_wait() -> None:
+    """Until the trace that was asked for is written."""
+    _call("kino_request_wait")
 
 
 def state() -> State:

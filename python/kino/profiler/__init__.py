@@ -12,9 +12,10 @@
 """
 from torch.profiler import ExecutionTraceObserver, ProfilerAction, ProfilerActivity, supported_activities
 
+from .._bridge import attach as join_requests
 from ._annotation import record_function
 from ._profile import profile
 from ._schedule import schedule, tensorboard_trace_handler
 
-__all__ = ["ExecutionTraceObserver", "ProfilerAction", "ProfilerActivity", "profile", "record_function", "schedule",
+__all__ = ["ExecutionTraceObserver", "ProfilerAction", "ProfilerActivity", "join_requests", "profile", "record_function", "schedule",
            "supported_activities", "tensorboard_trace_handler"]

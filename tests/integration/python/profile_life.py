@@ -12,6 +12,7 @@ import warnings
 
 import kino
 import torch
+from kino import _recorder
 
 CRASH = ("RECORD", "WARMUP")  # torch 2.13 ends with SIGSEGV when the next thing is the end: it starts what it has not prepared
 CPU = [torch.profiler.ProfilerActivity.CPU]
@@ -249,6 +250,30 @@ def check_fork(report):
                  [True, False, False, True])
 
 
+def check_requests(report):
+    """A trace that is asked for from elsewhere has operators, without a profiler in the program."""
+    kino.join_requests()
+    kino.join_requests()
+    with kino.profile(activities=CPU):  # a session of the program comes first
+        report.check("a request during a window is refused", raised(kino.Error, lambda: _recorder.request("ACTIVITIES_DURATION_MSECS=100")))
+    _recorder.discard()
+    path = os.path.abspath("request.json")
+    _recorder.request(f"KINO_START_DELAY_MSECS=0\nKINO_WARMUP_MSECS=0\nACTIVITIES_WARMUP_PERIOD_SECS=0\nACTIVITIES_DURATION_MSECS=300\n"
+                      f"PROFILE_REPORT_INPUT_SHAPES=true\nPROFILE_PROFILE_MEMORY=true\nACTIVITIES_LOG_FILE={path}")
+    waiting = threading.Thread(target=_recorder.request_wait)
+    waiting.start()
+    while waiting.is_alive():
+        X.add(1)
+    found = [name for name in os.listdir(".") if name.startswith("request")]
+    if not report.equal("a trace on request is written", len(found), 1):
+        return
+    with open(found[0], encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    operators = [event for event in events if event["name"] == "aten::add"]
+    report.check("it has operators with their inputs", operators and operators[-1]["args"]["Input Dims"][0] == [4, 4], operators[:1])
+    report.check("and allocations", any(event["name"] == "[memory]" for event in events))
+
+
 def check_annotations(report):
     @kino.record_function("decorated")
     def work():
@@ -349,5 +374,5 @@ def check_leak(report):
 
 def run(report):
     for check in (check_schedules, check_states, check_windows, check_two, check_nested, check_files, check_metadata, check_exceptions,
-                  check_threads, check_fork, check_annotations, check_stacks, check_toggle, check_refusals, check_leak):
+                  check_threads, check_requests, check_fork, check_annotations, check_stacks, check_toggle, check_refusals, check_leak):
         check(report)
