@@ -26,9 +26,28 @@ target_link_libraries(kino_python PRIVATE kino_engine_static)
 # Nothing but PyInit__engine: other extensions may have a kino_run of their own, or another SQLite.
 target_link_options(kino_python PRIVATE -Wl,--exclude-libs,ALL)
 
+# kino._tracer, calls of Python functions for libkino: the hooks are outside the limited API, so each version of Python
+# has its own.
+if(TARGET kino_recorder)
+    file(GLOB python_tracer_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/python/tracer/*.c")
+    if(Python_VERSION VERSION_LESS 3.12)
+        list(FILTER python_tracer_sources EXCLUDE REGEX "/monitor\\.c$")
+    else()
+        list(FILTER python_tracer_sources EXCLUDE REGEX "/profile\\.c$")
+    endif()
+    add_library(kino_python_tracer MODULE ${python_tracer_sources})
+    set_target_properties(kino_python_tracer PROPERTIES PREFIX "" OUTPUT_NAME _tracer SUFFIX ".${Python_SOABI}.so"
+                                                        BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
+    target_include_directories(kino_python_tracer SYSTEM PRIVATE ${Python_INCLUDE_DIRS})
+    target_link_libraries(kino_python_tracer PRIVATE kino_recorder kino_settings)
+endif()
+
 if(NOT SKBUILD)
     set(python_folder "${CMAKE_CURRENT_BINARY_DIR}/python/kino")
     set_target_properties(kino_python PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${python_folder}")
+    if(TARGET kino_python_tracer)
+        set_target_properties(kino_python_tracer PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${python_folder}")
+    endif()
     # Links, so that a change of the package needs no build; made at each build, so that new files are found.
     add_custom_target(kino_python_package ALL
         COMMAND ${CMAKE_COMMAND} -E make_directory "${python_folder}"
