@@ -75,6 +75,7 @@ static PyObject *stop(PyObject *self, PyObject *unused)
 static PyObject *after_fork(PyObject *self, PyObject *unused)
 {
     pytracer_threads_after_fork();
+    pytracer_state.collection = 0;
     return stop(self, unused);
 }
 

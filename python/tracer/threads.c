@@ -170,10 +170,21 @@ void pytracer_threads_end_all(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* In the child only this thread is left; another one may have held the lock. */
+/* In the child only this thread is left, another one may have held the lock, and the spans are the
+ * parent's: nothing ends here. */
 void pytracer_threads_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
-    if (pytracer_mine)
-        pytracer_mine->depth = 0;
+    for (pytracer_thread *next, *thread = threads; thread; thread = next) {
+        next = thread->next;
+        if (thread == pytracer_mine)
+            continue;
+        free(thread->calls);
+        free(thread);
+    }
+    threads = pytracer_mine;
+    if (!threads)
+        return;
+    threads->next = threads->previous = NULL;
+    threads->depth = 0;
 }

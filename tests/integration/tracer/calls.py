@@ -162,6 +162,34 @@ def collections(report):
     report.equal("collections left out", record(work, gc=False).collections, [])
 
 
+def greenlets(report):
+    try:
+        import greenlet  # noqa: PLC0415 (where it is installed)
+    except ImportError:
+        print("not tested: greenlets (greenlet is not installed)")
+        return
+
+    def there():
+        for _ in range(3):
+            after()
+            back.switch()
+
+    def here():
+        while True:
+            after()
+            forth.switch()
+
+    def work():
+        forth.switch()
+        after()
+
+    forth, back = greenlet.greenlet(there), greenlet.greenlet(here)
+    calls = record(work)
+    report.equal("greenlets nest", calls.faults(), [])
+    report.equal("greenlets: calls", len(calls.named("after")), 7)
+    report.equal("afterwards the caller is right", calls.parent(calls.named("after")[-1])["name"].split(": ")[1], "work")
+
+
 def run(report):
-    for part in (recursion, exceptions, generators, coroutines, deep_stop, deep_start, collections):
+    for part in (recursion, exceptions, generators, coroutines, deep_stop, deep_start, collections, greenlets):
         part(report)

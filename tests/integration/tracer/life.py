@@ -3,10 +3,11 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 
 from kino import _tracer
 
-from .recording import record, saved, session
+from .recording import Calls, record, saved, session
 
 WINDOWS = 10000
 SMALL_BUDGET = 2 << 20
@@ -73,15 +74,23 @@ def a_tracer_beside_it(report):
 
 
 def fork(report):
+    ready, go = threading.Event(), threading.Event()
+    other = threading.Thread(target=lambda: (ready.set(), go.wait()))
     with session():
         _tracer.start()
+        other.start()
+        ready.wait()
         pid = os.fork()
         if pid == 0:
             one()
             os._exit(3 if _tracer.is_active() or sys.getprofile() else 0)
         one()
         report.equal("the child does not record", os.waitpid(pid, 0)[1], 0)
-    report.equal("the parent does", len(saved().named("one")), 1)
+        go.set()
+        other.join()
+    calls = saved()
+    report.equal("the parent does", len(calls.named("one")), 1)
+    report.equal("the child has changed nothing", calls.faults(), [])
 
 
 SUB = """
@@ -97,6 +106,36 @@ interpreters.run_string(interpreters.create(), code)
 kino._tracer.start(); kino._tracer.stop()
 print("fine")
 """
+
+
+EXIT = """
+import atexit, sys, threading, time
+sys.path[:0] = {paths!r}
+from tracer import recording
+from kino import _tracer
+class Late:
+    def __del__(self):
+        len([])
+keep = Late()
+keep.itself = keep
+def loop():
+    while True:
+        time.sleep(0)
+threading.Thread(target=loop, daemon=True).start()
+options = recording.Options(recording.ctypes.sizeof(recording.Options), 0, 0, None, b"exit.json", None)
+recording.call("kino_prepare", recording.ctypes.byref(options))
+recording.call("kino_start")
+_tracer.start()
+atexit.register(len, [])
+"""
+
+
+def exit_while_recording(report):
+    package = pathlib.Path(_tracer.__file__).parent.parent
+    paths = [str(pathlib.Path(__file__).parent.parent), str(package)]
+    done = subprocess.run([sys.executable, "-c", EXIT.format(paths=paths)], capture_output=True, text=True, check=False)
+    report.equal("the program ends while it is recorded", (done.returncode, done.stderr), (0, ""))
+    report.check("and its trace is there", Calls("exit.json").named("<module>"))
 
 
 def sub_interpreters(report):
@@ -131,5 +170,6 @@ def windows(report):
 
 
 def run(report):
-    for part in (states, counts, another_profiler, a_tracer_beside_it, fork, sub_interpreters, windows):
+    for part in (states, counts, another_profiler, a_tracer_beside_it, fork, exit_while_recording, sub_interpreters,
+                 windows):
         part(report)
