@@ -319,7 +319,10 @@ describe('the rest', () => {
     await page.keyboard.press('Escape');
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
     await page.keyboard.press('Control+Shift+P');
+    const box = page.getByRole('dialog').locator('input');
+    await expect.poll(() => box.evaluate((input) => input === document.activeElement)).toBe(true);
     await page.keyboard.type('kernels');
+    await expect.poll(() => box.inputValue()).toBe('kernels');
     await page.keyboard.press('Enter');
     await expect.poll(() => page.locator('h1').innerText()).toBe('Kernels');
   });

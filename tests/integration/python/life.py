@@ -179,16 +179,21 @@ def check_leaks(report, run):
         run.events(["ts", "name"]).__arrow_c_schema__()
         run.cut(steps=2)
 
-    # A warm-up first: pools and caches of malloc and Python grow once.
+    # A warm-up first: pools and caches of malloc and Python grow once. Or later, when threads of a busy machine overlap as they did not
+    # before: so the half that grew less is judged. A leak is in both.
     for what, call, count, limit in (("answers", calls, CALLS, 2 << 20), ("work", heavy, 100, 16 << 20)):
         for _ in range(count // 10):
             call()
-        before, objects, kinds = memory(), len(gc.get_objects()), [sys.getrefcount(getattr(kino._engine, name)) for name in ("Run", "Result")]
-        for _ in range(count):
-            call()
-        grown, more = memory() - before, len(gc.get_objects()) - objects
+        objects, kinds = len(gc.get_objects()), [sys.getrefcount(getattr(kino._engine, name)) for name in ("Run", "Result")]
+        grown = []
+        for _ in range(2):
+            before = memory()
+            for _ in range(count // 2):
+                call()
+            grown.append(memory() - before)
+        more = len(gc.get_objects()) - objects
         if "asan" not in os.environ.get("LD_PRELOAD", ""):  # which gives nothing back for a while
-            report.check(f"{count} x {what} leave no memory", grown < limit, f"{grown} bytes")
+            report.check(f"{count} x {what} leave no memory", min(grown) < limit // 2, f"{grown} bytes")
         report.check(f"{count} x {what} leave no objects", more < 100, f"{more} objects")
         now = [sys.getrefcount(getattr(kino._engine, name)) for name in ("Run", "Result")]
         report.equal(f"{count} x {what} leave no references", now, kinds)
