@@ -157,9 +157,8 @@ describe('finding and selecting', () => {
     )[0]!;
     await show(`timeline?select=${id}`);
     await expect.poll(() => details().innerText()).toContain(name);
-    const text = await details().innerText();
-    expect(text).toContain(correlation!);
-    expect(text).toMatch(/launched by/i);
+    await expect.poll(() => details().innerText()).toContain(correlation!);
+    await expect.poll(() => details().innerText()).toMatch(/launched by/i);
     await expect.poll(() => page.evaluate(() => window.__kinoFrames!.arrows)).toBeGreaterThan(0);
     await canvas().focus();
     await page.keyboard.press('[');

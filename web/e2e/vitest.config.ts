@@ -9,6 +9,7 @@ export default defineConfig({
     maxConcurrency: 2,
     testTimeout: 180_000,
     hookTimeout: 120_000,
+    retry: 1, // a busy machine may stop the browser for seconds between two steps of a test
     expect: { poll: { timeout: 60_000, interval: 40 } },
   },
 });
