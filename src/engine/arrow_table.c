@@ -21,8 +21,9 @@ typedef enum cells {
 static cells look(const kino__table *table, size_t column)
 {
     cells found = CELLS_NONE;
-    for (size_t i = column; i < table->cells.count; i += table->column_count) {
-        kino_cell_kind kind = table->cells.items[i].kind;
+    size_t rows = kino__table_row_count(table);
+    for (size_t row = 0; row < rows; row++) {
+        kino_cell_kind kind = kino__table_at(table, row, column).kind;
         cells is = kind == KINO_CELL_TEXT    ? CELLS_TEXT
                    : kind == KINO_CELL_FLOAT ? CELLS_NUMBER
                    : kind == KINO_CELL_INT   ? CELLS_INT
@@ -111,9 +112,9 @@ typedef struct reader {
     int64_t origin_ns;
 } reader;
 
-static const kino_cell *cell_at(const reader *r, size_t row)
+static inline kino_cell cell_at(const reader *r, size_t row)
 {
-    return &r->table->cells.items[row * r->table->column_count + r->column];
+    return kino__table_at(r->table, row, r->column);
 }
 
 /* Marks the rows without a value; false when memory is out. */
@@ -123,7 +124,7 @@ static bool add_bitmap(const reader *r, kino__arrow_column *out)
     if (!bits)
         return false;
     for (size_t i = 0; i < out->length; i++) {
-        if (cell_at(r, i)->kind != KINO_CELL_NULL)
+        if (cell_at(r, i).kind != KINO_CELL_NULL)
             continue;
         bits[i / 8] &= (uint8_t) ~(1u << i % 8);
         out->null_count++;
@@ -150,9 +151,9 @@ static bool fill_ints(const reader *r, kino__arrow_column *out)
     int64_t *values = add_values(out, out->length * sizeof *values);
     int64_t shift = r->type == KINO_TYPE_TIME && r->origin_ns != KINO_NO_TIME ? r->origin_ns : 0;
     for (size_t i = 0; values && i < out->length; i++) {
-        const kino_cell *cell = cell_at(r, i);
-        if (cell->kind == KINO_CELL_INT) /* times of bad traces may be anything: they wrap */
-            values[i] = (int64_t)((uint64_t)cell->value.integer + (uint64_t)shift);
+        kino_cell cell = cell_at(r, i);
+        if (cell.kind == KINO_CELL_INT) /* times of bad traces may be anything: they wrap */
+            values[i] = (int64_t)((uint64_t)cell.value.integer + (uint64_t)shift);
     }
     return values != NULL;
 }
@@ -161,10 +162,10 @@ static bool fill_reals(const reader *r, kino__arrow_column *out)
 {
     double *values = add_values(out, out->length * sizeof *values);
     for (size_t i = 0; values && i < out->length; i++) {
-        const kino_cell *cell = cell_at(r, i);
-        values[i] = cell->kind == KINO_CELL_FLOAT ? cell->value.real
-                    : cell->kind == KINO_CELL_INT ? (double)cell->value.integer
-                                                  : 0;
+        kino_cell cell = cell_at(r, i);
+        values[i] = cell.kind == KINO_CELL_FLOAT ? cell.value.real
+                    : cell.kind == KINO_CELL_INT ? (double)cell.value.integer
+                                                 : 0;
     }
     return values != NULL;
 }
@@ -172,9 +173,11 @@ static bool fill_reals(const reader *r, kino__arrow_column *out)
 static bool fill_bools(const reader *r, kino__arrow_column *out)
 {
     uint8_t *bits = add_values(out, out->length / 8 + 1);
-    for (size_t i = 0; bits && i < out->length; i++)
-        if (cell_at(r, i)->kind == KINO_CELL_INT && cell_at(r, i)->value.integer)
+    for (size_t i = 0; bits && i < out->length; i++) {
+        kino_cell cell = cell_at(r, i);
+        if (cell.kind == KINO_CELL_INT && cell.value.integer)
             bits[i / 8] |= (uint8_t)(1u << i % 8);
+    }
     return bits != NULL;
 }
 
@@ -200,8 +203,10 @@ static kino_status fill_texts(const reader *r, kino__arrow_column *out, kino_err
     kino__buffer scratch = {0};
     if (!kino__arrow_texts_init(&texts, out->length))
         return kino__fail_nomem(err);
-    for (size_t i = 0; i < out->length; i++)
-        add_text(&texts, cell_at(r, i), &scratch);
+    for (size_t i = 0; i < out->length; i++) {
+        kino_cell cell = cell_at(r, i);
+        add_text(&texts, &cell, &scratch);
+    }
     texts.bytes.failed |= scratch.failed;
     kino__buffer_deinit(&scratch);
     kino_status st = kino__arrow_texts_finish(&texts, out, err);

@@ -265,7 +265,7 @@ static kino_cell cell_at(const function_cursor *cursor, size_t column)
     size_t width = cursor->module->column_count;
     const kino_result *result = cursor->table->result;
     if (column < width)
-        return cursor->table->cells.items[cursor->row * width + column];
+        return kino__table_at(cursor->table, cursor->row, column);
     if (column - width < result->params.count)
         return result->params.items[column - width].value;
     return kino__cell_null();

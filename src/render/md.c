@@ -95,12 +95,12 @@ static kino_status add_record(kino__render *render, const kino__table *table, ki
     kino__buffer scratch = {0};
     kino__buffer_add(out, KINO__STR("| | |\n|---|---|\n"));
     for (size_t i = 0; i < table->column_count; i++) {
-        const kino_cell *cell = &table->cells.items[i];
+        kino_cell cell = kino__table_at(table, 0, i);
         if (!kino__column_is_for_people(table, i))
             continue;
-        bool is_null = cell->kind == KINO_CELL_NULL;
+        bool is_null = cell.kind == KINO_CELL_NULL;
         scratch.size = 0;
-        kino__format_cell(&scratch, &table->columns[i], cell, false);
+        kino__format_cell(&scratch, &table->columns[i], &cell, false);
         kino__buffer_add(out, KINO__STR("| "));
         kino__md_add_text(out, kino__str_from(table->columns[i].name));
         kino__buffer_add(out, KINO__STR(" | "));
@@ -115,11 +115,12 @@ static kino_status add_record(kino__render *render, const kino__table *table, ki
 kino_status kino__render_md_table(kino__render *render, const kino__table *table, kino_error *err)
 {
     kino__buffer scratch = {0};
+    kino__row_room room;
     uint64_t hidden = hidden_columns(table), rows = kino__table_row_count(table);
     add_header(render, table->columns, table->column_count, hidden);
     for (uint64_t i = 0; i < rows && (!render->limit || i < render->limit); i++)
         add_row(render, &scratch, table->columns, table->column_count, hidden,
-                &table->cells.items[i * table->column_count], false);
+                kino__table_row(table, i, &room), false);
     bool failed = scratch.failed;
     kino__buffer_deinit(&scratch);
     return failed ? kino__fail_nomem(err) : kino__render_flush(render, false, err);

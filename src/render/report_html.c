@@ -199,24 +199,24 @@ static void add_step_chart(buffer *out, const kino__report *report)
 
 /* -- the memory curve, from the analysis' own table -- */
 
-static const kino_cell *cell_of(const kino__report_curve *c, size_t row, size_t column)
+static kino_cell cell_of(const kino__report_curve *c, size_t row, size_t column)
 {
-    return &c->table->cells.items[row * c->table->column_count + column];
+    return kino__table_at(c->table, row, column);
 }
 
 static bool is_same_line(const kino__report_curve *c, size_t a, size_t b)
 {
-    const kino_cell *x = cell_of(c, a, c->device), *y = cell_of(c, b, c->device);
-    const kino_cell *p = cell_of(c, a, c->rank), *q = cell_of(c, b, c->rank);
-    return x->kind == KINO_CELL_TEXT && y->kind == KINO_CELL_TEXT && p->kind == q->kind &&
-           kino__str_equal(x->value.text, y->value.text) &&
-           (p->kind != KINO_CELL_INT || p->value.integer == q->value.integer);
+    kino_cell x = cell_of(c, a, c->device), y = cell_of(c, b, c->device);
+    kino_cell p = cell_of(c, a, c->rank), q = cell_of(c, b, c->rank);
+    return x.kind == KINO_CELL_TEXT && y.kind == KINO_CELL_TEXT && p.kind == q.kind &&
+           kino__str_equal(x.value.text, y.value.text) &&
+           (p.kind != KINO_CELL_INT || p.value.integer == q.value.integer);
 }
 
 static bool is_point(const kino__report_curve *c, size_t row)
 {
-    return cell_of(c, row, c->time)->kind == KINO_CELL_INT &&
-           cell_of(c, row, c->allocated)->kind == KINO_CELL_INT;
+    return cell_of(c, row, c->time).kind == KINO_CELL_INT &&
+           cell_of(c, row, c->allocated).kind == KINO_CELL_INT;
 }
 
 /* Rows [first, last) of one device as a line; of many points the highest of each group. */
@@ -227,8 +227,8 @@ static void add_curve(buffer *out, const kino__report_curve *c, size_t first, si
     for (size_t i = first; i < last; i++) {
         if (!is_point(c, i))
             continue;
-        int64_t time = cell_of(c, i, c->time)->value.integer;
-        int64_t size = cell_of(c, i, c->allocated)->value.integer;
+        int64_t time = cell_of(c, i, c->time).value.integer;
+        int64_t size = cell_of(c, i, c->allocated).value.integer;
         start = time < start ? time : start;
         end = time > end ? time : end;
         most = size > most ? size : most;
@@ -236,9 +236,9 @@ static void add_curve(buffer *out, const kino__report_curve *c, size_t first, si
     if (end <= start || most <= 0)
         return;
     add(out, "<p class=\"soft\">");
-    add_text(out, cell_of(c, first, c->device)->value.text);
-    if (cell_of(c, first, c->rank)->kind == KINO_CELL_INT && !(c->table->hidden & 1))
-        kino__buffer_printf(out, ", rank %" PRId64, cell_of(c, first, c->rank)->value.integer);
+    add_text(out, cell_of(c, first, c->device).value.text);
+    if (cell_of(c, first, c->rank).kind == KINO_CELL_INT && !(c->table->hidden & 1))
+        kino__buffer_printf(out, ", rank %" PRId64, cell_of(c, first, c->rank).value.integer);
     add(out, ": allocated over ");
     kino__format_duration(out, end - start);
     add(out, "</p>\n");
@@ -257,10 +257,10 @@ static void add_curve(buffer *out, const kino__report_curve *c, size_t first, si
     for (size_t i = first; i < last; i += group) {
         int64_t size = 0, time = KINO_NO_INT;
         for (size_t k = i; k < last && k < i + group; k++) {
-            if (!is_point(c, k) || cell_of(c, k, c->allocated)->value.integer < size)
+            if (!is_point(c, k) || cell_of(c, k, c->allocated).value.integer < size)
                 continue;
-            size = cell_of(c, k, c->allocated)->value.integer;
-            time = cell_of(c, k, c->time)->value.integer;
+            size = cell_of(c, k, c->allocated).value.integer;
+            time = cell_of(c, k, c->time).value.integer;
         }
         if (time == KINO_NO_INT)
             continue;
@@ -279,7 +279,7 @@ static void add_curves(buffer *out, const kino__report *report)
     for (size_t first = 0, last; first < rows && shown < MOST_CURVES; first = last) {
         for (last = first + 1; last < rows && is_same_line(c, first, last);)
             last++;
-        if (cell_of(c, first, c->device)->kind != KINO_CELL_TEXT)
+        if (cell_of(c, first, c->device).kind != KINO_CELL_TEXT)
             continue;
         add_curve(out, c, first, last);
         shown++;
@@ -412,13 +412,13 @@ static kino_status add_table(kino__render *render, const kino__table *table, kin
     for (size_t row = 0; row < shown && st == KINO_OK; row++) {
         add(out, "<tr>");
         for (size_t i = 0; i < columns; i++) {
-            const kino_cell *cell = &table->cells.items[row * columns + i];
+            const kino_cell cell = kino__table_at(table, row, i);
             if (!kino__column_is_for_people(table, i))
                 continue;
-            if (kino__is_number(&table->columns[i], cell))
-                add_number(out, &scratch, &table->columns[i], cell);
+            if (kino__is_number(&table->columns[i], &cell))
+                add_number(out, &scratch, &table->columns[i], &cell);
             else
-                add_words(out, cell);
+                add_words(out, &cell);
         }
         add(out, "</tr>\n");
         st = kino__render_flush(render, false, err);

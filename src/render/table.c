@@ -247,7 +247,7 @@ static void write_folded_line(kino__render *render, const kino__table *table, si
 {
     kino__buffer *out = &render->text;
     const kino_column *c = &table->columns[column];
-    const kino_cell *cell = &table->cells.items[column];
+    const kino_cell cell = kino__table_at(table, 0, column);
     add_blanks(out, 2);
     if (render->color)
         kino__buffer_add(out, KINO__STR(DIM));
@@ -256,10 +256,10 @@ static void write_folded_line(kino__render *render, const kino__table *table, si
     if (render->color)
         kino__buffer_add(out, KINO__STR(RESET));
     add_blanks(out, width - strlen(c->name) + GAP);
-    if (cell->kind == KINO_CELL_NULL)
+    if (cell.kind == KINO_CELL_NULL)
         add_styled(render, DIM, KINO__STR("not available"));
     else
-        kino__format_cell(out, c, cell, false);
+        kino__format_cell(out, c, &cell, false);
     kino__buffer_add(out, KINO__STR("\n"));
 }
 
@@ -292,13 +292,14 @@ static bool fold(grid *g, const kino__table *table)
 static bool write_grid(grid *g, const kino__table *table, bool tells_more)
 {
     size_t rows = kino__table_row_count(table);
+    kino__row_room room;
     if (!fold(g, table))
         return false;
     if (g->columns.count == 0)
         return true;
     uint64_t shown = g->render->limit && g->render->limit < rows ? g->render->limit : rows;
     for (size_t i = 0; i < shown; i++)
-        if (!grid_add_row(g, &table->cells.items[i * table->column_count]))
+        if (!grid_add_row(g, kino__table_row(table, i, &room)))
             return false;
     grid_fit(g);
     grid_write_header(g);

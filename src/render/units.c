@@ -264,10 +264,13 @@ static bool cells_equal(const kino_cell *a, const kino_cell *b)
 
 bool kino__column_is_constant(const kino__table *table, size_t column)
 {
-    const kino_cell *cells = table->cells.items;
-    for (size_t i = column + table->column_count; i < table->cells.count; i += table->column_count)
-        if (!cells_equal(&cells[column], &cells[i]))
+    size_t rows = kino__table_row_count(table);
+    kino_cell first = kino__table_cell(table, 0, column);
+    for (size_t row = 1; row < rows; row++) {
+        kino_cell cell = kino__table_at(table, row, column);
+        if (!cells_equal(&first, &cell))
             return false;
+    }
     return true;
 }
 
@@ -277,9 +280,9 @@ bool kino__column_is_for_people(const kino__table *table, size_t column)
         return true;
     if (table->hidden >> column & 1)
         return false;
-    const kino_cell *cell = &table->cells.items[column];
+    kino_cell cell = kino__table_cell(table, 0, column);
     bool is_empty =
-        cell->kind == KINO_CELL_NULL || (cell->kind == KINO_CELL_INT && cell->value.integer == 0);
+        cell.kind == KINO_CELL_NULL || (cell.kind == KINO_CELL_INT && cell.value.integer == 0);
     return !(table->optional >> column & 1) || !is_empty ||
            !kino__column_is_constant(table, column);
 }

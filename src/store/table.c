@@ -36,18 +36,16 @@ void kino_rows_free(kino_rows *rows)
 typedef struct table_rows {
     kino_rows rows;
     const kino__table *table;
-    size_t at; /* cell */
+    size_t at, count; /* rows */
+    kino__row_room room;
 } table_rows;
 
 static kino_status table_next(kino_rows *rows, const kino_cell **cells, kino_error *err)
 {
     (void)err;
     table_rows *self = (table_rows *)rows;
-    size_t width = self->table->column_count;
-    if (width == 0 || self->table->cells.count - self->at < width)
-        return KINO_OK;
-    *cells = &self->table->cells.items[self->at];
-    self->at += width;
+    if (self->at < self->count)
+        *cells = kino__table_row(self->table, self->at++, &self->room);
     return KINO_OK;
 }
 
@@ -66,7 +64,9 @@ kino_status kino_result_rows(const kino_result *result, size_t table, kino_rows 
     if (!self)
         return kino__fail_nomem(err);
     const kino__table *t = result->tables.items[table];
-    *self = (table_rows){{t->column_count, t->columns, table_next, table_rows_free}, t, 0};
+    *self = (table_rows){.rows = {t->column_count, t->columns, table_next, table_rows_free},
+                         .table = t,
+                         .count = kino__table_row_count(t)};
     *out = &self->rows;
     return KINO_OK;
 }
@@ -122,6 +122,9 @@ void kino__table_clear(kino__table *table)
 {
     kino__vec_deinit(&table->cells);
     kino__vec_deinit(&table->lists);
+    if (table->maker.cell)
+        table->maker.free(table->maker.context);
+    table->maker = (kino__row_maker){0};
 }
 
 void kino_result_free(kino_result *result)
@@ -379,6 +382,18 @@ void kino__table_add_format(kino__table *table, const char *format, ...)
     kino_str text = keep_format(table->result, &none, format, args);
     va_end(args);
     add_kept(table, text.data ? kino__cell_text(text) : kino__cell_null());
+}
+
+void kino__table_set_maker(kino__table *table, kino__row_maker maker)
+{
+    if (table && table->column_count <= KINO__MADE_COLUMNS && table->cells.count == 0) {
+        kino__table_clear(table);
+        table->maker = maker;
+        return;
+    }
+    if (table)
+        table->result->failed = true;
+    maker.free(maker.context);
 }
 
 /* The numbers as the table keeps them, for the cell that comes next. */

@@ -11,6 +11,10 @@
  *   kino__table_add_text(t, name);             one call per cell, left to right, row after row
  *   return kino__result_finish(r, out, err);   takes r: *out is it, or it is freed and err says why
  *
+ * A table of millions of rows need not hold them: kino__table_set_maker gives it a function that
+ * makes a cell whenever it is read. Readers use kino__table_cell and kino__table_row, which work
+ * for both kinds.
+ *
  * All texts are copied into the result's arena. A builder belongs to one thread; a finished result
  * never changes and may be read by any. Every builder function takes NULL (a failed _new, a failed
  * add_table) and then does nothing. */
@@ -77,6 +81,18 @@ typedef struct kino__listed_cell {
     kino__id_list list;
 } kino__listed_cell;
 
+/* Rows that are made when they are read. */
+typedef struct kino__row_maker {
+    /* Any thread; a text must live as long as the result. NULL: the table has stored cells. */
+    kino_cell (*cell)(const void *context, size_t row, size_t column);
+    void (*free)(void *context); /* together with the result */
+    void *context;
+    size_t row_count;
+} kino__row_maker;
+
+/* A made table has at most so many columns: who reads a row has room for it. */
+enum { KINO__MADE_COLUMNS = 16 };
+
 typedef struct kino__table {
     kino_result *result;
     const char *name;
@@ -90,6 +106,7 @@ typedef struct kino__table {
     uint64_t hidden; /* bit i: people need not see column i */
     KINO__VEC(kino_cell) cells;         /* row after row */
     KINO__VEC(kino__listed_cell) lists; /* in the order of cells */
+    kino__row_maker maker;              /* instead of cells */
 } kino__table;
 
 typedef struct kino__param {
@@ -156,23 +173,50 @@ void kino__table_add_real(kino__table *table, double value); /* NaN and infiniti
 void kino__table_add_text(kino__table *table, kino_str value);
 void kino__table_add_format(kino__table *table, const char *format, ...) KINO_PRINTF(2, 3);
 
+/* Takes the context, also when table is NULL; the table must be empty. */
+void kino__table_set_maker(kino__table *table, kino__row_maker maker);
+
 void kino__table_clear(kino__table *table); /* no rows */
 /* "[1, 2]", and the numbers for kino__table_ids; they are copied. */
 void kino__table_add_ids(kino__table *table, const int64_t *ids, size_t count);
 
 static inline size_t kino__table_row_count(const kino__table *table)
 {
+    if (table->maker.cell)
+        return table->maker.row_count;
     return table->column_count ? table->cells.count / table->column_count : 0;
 }
 
 /* -- reading: by row and column, which are named by enums (analysis/columns.h) -- */
 
+/* Of a row and column that are there. */
+static inline kino_cell kino__table_at(const kino__table *table, size_t row, size_t column)
+{
+    return table->maker.cell ? table->maker.cell(table->maker.context, row, column)
+                             : table->cells.items[row * table->column_count + column];
+}
+
 /* Null where there is no such row or column. */
 static inline kino_cell kino__table_cell(const kino__table *table, size_t row, size_t column)
 {
     return column < table->column_count && row < kino__table_row_count(table)
-               ? table->cells.items[row * table->column_count + column]
+               ? kino__table_at(table, row, column)
                : kino__cell_null();
+}
+
+/* The cells of a row that is there: the stored ones, or made ones in *room. */
+typedef struct kino__row_room {
+    kino_cell cells[KINO__MADE_COLUMNS];
+} kino__row_room;
+
+static inline const kino_cell *kino__table_row(const kino__table *table, size_t row,
+                                               kino__row_room *room)
+{
+    if (!table->maker.cell)
+        return &table->cells.items[row * table->column_count];
+    for (size_t i = 0; i < table->column_count; i++)
+        room->cells[i] = table->maker.cell(table->maker.context, row, i);
+    return room->cells;
 }
 
 /* KINO_NO_INT, NaN, nothing: null, or another type. */

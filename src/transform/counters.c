@@ -178,7 +178,8 @@ static kino_status add_bandwidths(work *w, const uint32_t *rows, kino_error *err
                                    w->options.compat ? 3 : 2, &result, err));
     const kino__table *table = kino__analysis_table(result, KINO__MEMORY_BANDWIDTH_SERIES);
     for (size_t i = 0; table && i < kino__table_row_count(table); i++) {
-        const kino_cell *cells = &table->cells.items[i * table->column_count];
+        kino__row_room room;
+        const kino_cell *cells = kino__table_row(table, i, &room);
         if (has_counter(w, cells[KINO__BANDWIDTH_NAME].value.text))
             continue;
         uint32_t row = row_of(rows, cells[KINO__BANDWIDTH_EVENT].value.integer);
@@ -218,7 +219,8 @@ static kino_status add_utilization(work *w, kino_error *err)
         kino__overlay_analyze(w->run, w->trace, &kino__analysis_overview, NULL, 0, &result, err));
     const kino__table *table = kino__analysis_table(result, KINO__OVERVIEW_UTILIZATION);
     for (size_t i = 0; table && i < kino__table_row_count(table); i++) {
-        const kino_cell *cells = &table->cells.items[i * table->column_count];
+        kino__row_room room;
+        const kino_cell *cells = kino__table_row(table, i, &room);
         uint32_t track = device_track(w, cells[KINO__UTILIZATION_DEVICE].value.integer);
         char text[64];
         (void)snprintf(text, sizeof text, "GPU %" PRId64 " Utilization",

@@ -99,17 +99,14 @@ static bool is_wait(kino_str type)
            kino__str_is(type, "critical_path_sync_dependency");
 }
 
-static const kino_cell *row_cells(const kino__table *table, size_t row)
-{
-    return &table->cells.items[row * table->column_count];
-}
-
 /* Edge i of the path leads from its node i to the next one. */
 static void add_path_arrows(work *w, const kino__table *path, const kino__table *parts)
 {
     for (size_t i = 0; i < kino__table_row_count(parts); i++) {
-        const kino_cell *from = row_cells(path, i), *to = row_cells(path, i + 1);
-        const kino_cell *part = row_cells(parts, i);
+        kino__row_room rooms[3];
+        const kino_cell *from = kino__table_row(path, i, &rooms[0]);
+        const kino_cell *to = kino__table_row(path, i + 1, &rooms[1]);
+        const kino_cell *part = kino__table_row(parts, i, &rooms[2]);
         edge e = {.from_event = from[KINO__PATH_EVENT].value.integer,
                   .to_event = to[KINO__PATH_EVENT].value.integer,
                   .from_end = !from[KINO__PATH_IS_START].value.integer,
@@ -129,14 +126,15 @@ static bool add_all_arrows(work *w, const kino__table *path, const kino__table *
     size_t count = kino__table_row_count(nodes);
     int64_t *next = calloc(count + 1, sizeof *next); /* the node behind it on the path, + 1 */
     for (size_t i = 0; next && i + 1 < kino__table_row_count(path); i++)
-        next[row_cells(path, i)[KINO__PATH_NODE].value.integer] =
-            row_cells(path, i + 1)[KINO__PATH_NODE].value.integer + 1;
+        next[kino__table_int(path, i, KINO__PATH_NODE)] =
+            kino__table_int(path, i + 1, KINO__PATH_NODE) + 1;
     for (size_t i = 0; next && i < kino__table_row_count(edges); i++) {
-        const kino_cell *cells = row_cells(edges, i);
+        kino__row_room rooms[3];
+        const kino_cell *cells = kino__table_row(edges, i, &rooms[0]);
         int64_t begin = cells[KINO__PATH_EDGES_BEGIN].value.integer,
                 end = cells[KINO__PATH_EDGES_END].value.integer;
-        const kino_cell *from = row_cells(nodes, (size_t)begin);
-        const kino_cell *to = row_cells(nodes, (size_t)end);
+        const kino_cell *from = kino__table_row(nodes, (size_t)begin, &rooms[1]);
+        const kino_cell *to = kino__table_row(nodes, (size_t)end, &rooms[2]);
         edge e = {.from_event = from[KINO__PATH_NODES_EVENT].value.integer,
                   .to_event = to[KINO__PATH_NODES_EVENT].value.integer,
                   .from_end = !from[KINO__PATH_NODES_IS_START].value.integer,
@@ -166,8 +164,9 @@ static bool choose_events(work *w, const kino__table *path)
     uint32_t *marked = kino__overlay_marks_new(w->overlay, trace, "critical");
     uint32_t mark = kino__overlay_add_mark(w->overlay, KINO__STR("\"critical\": 1"));
     for (size_t i = 0; marked && i < kino__table_row_count(path); i++)
-        marked[row_of(w, row_cells(path, i)[KINO__PATH_EVENT].value.integer)] = mark;
-    if (!marked || w->options->all_events || w->options->all_edges || path->cells.count == 0)
+        marked[row_of(w, kino__table_int(path, i, KINO__PATH_EVENT))] = mark;
+    if (!marked || w->options->all_events || w->options->all_edges ||
+        kino__table_row_count(path) == 0)
         return marked != NULL;
     uint8_t *kept = w->overlay->is_kept = calloc((size_t)trace->event_count + 1, 1);
     for (uint32_t row = 0; kept && row < trace->event_count; row++)

@@ -20,17 +20,13 @@ typedef struct work {
     bool has_last_step;
 } work;
 
-static const kino_cell *row_cells(const kino__table *table, size_t row)
-{
-    return &table->cells.items[row * table->column_count];
-}
-
 /* One mark a sequence: "Patterns": {"call|kernel|kernel": count}. */
 static void add_marks(work *w, const kino__table *sequences)
 {
     kino__buffer member = {0};
     for (size_t i = 0; i < kino__table_row_count(sequences); i++) {
-        const kino_cell *cells = row_cells(sequences, i);
+        kino__row_room room;
+        const kino_cell *cells = kino__table_row(sequences, i, &room);
         member.size = 0;
         kino__buffer_add(&member, KINO__STR("\"Patterns\": {"));
         kino__json_add_string(&member, cells[KINO__SEQUENCES_PATTERN].value.text);
@@ -50,7 +46,8 @@ static bool mark_calls(work *w, const kino__table *calls)
     uint32_t *marks = kino__overlay_marks_new(w->overlay, w->trace, "Patterns");
     bool ok = g && rows && marks;
     for (size_t i = 0; ok && i < kino__table_row_count(calls); i++) {
-        const kino_cell *cells = row_cells(calls, i);
+        kino__row_room room;
+        const kino_cell *cells = kino__table_row(calls, i, &room);
         marks[rows[(uint32_t)cells[KINO__SEQUENCE_CALLS_EVENT].value.integer]] =
             (uint32_t)cells[KINO__SEQUENCE_CALLS_SEQUENCE].value.integer;
     }
@@ -103,7 +100,7 @@ static kino_status overlay_trace(const kino_run *run, work *w, bool *is_found,
         return st;
     const kino__table *sequences = kino__analysis_table(result, KINO__KERNEL_SEQUENCES_TABLE);
     const kino__table *calls = kino__analysis_table(result, KINO__KERNEL_SEQUENCES_CALLS);
-    *is_found = calls && calls->cells.count;
+    *is_found = calls && kino__table_row_count(calls);
     if (*is_found) {
         add_marks(w, sequences);
         st = mark_calls(w, calls) ? check_size(w, err) : kino__fail_nomem(err);

@@ -36,7 +36,8 @@ static void add_rows(kino__buffer *out, const kino__table *table, const char *co
 {
     size_t rows = kino__table_row_count(table);
     for (size_t r = 0; r < rows; r++) {
-        const kino_cell *cells = &table->cells.items[r * table->column_count];
+        kino__row_room room;
+        const kino_cell *cells = kino__table_row(table, r, &room);
         kino__buffer_add(out, r ? KINO__STR(";") : KINO__STR(""));
         for (size_t c = 0; !columns && c < table->column_count; c++) {
             kino__buffer_add(out, c ? KINO__STR(",") : KINO__STR(""));

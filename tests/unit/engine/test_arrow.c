@@ -6,6 +6,7 @@
 #include <kino/arrow.h>
 
 #include "engine/kino_run.h"
+#include "unit/made_table.h"
 #include "unit/test.h"
 
 /* -- looking into arrays -- */
@@ -97,10 +98,10 @@ static kino_result *make_result(int64_t origin_ns)
     return result;
 }
 
-TEST(arrow_table_has_types_values_and_nulls)
+/* Frees the result. */
+static void check_table(kino_result *result)
 {
     static const char *const formats[] = {"l", "tDn", "tsn:", "g", "l", "b", "u", "g", "l"};
-    kino_result *result = make_result(INT64_C(1700000000000000000));
     struct ArrowArrayStream stream;
     struct ArrowSchema schema;
     struct ArrowArray batch;
@@ -135,6 +136,18 @@ TEST(arrow_table_has_types_values_and_nulls)
     CHECK_EQ(int_at(batch.children[8], 0), 7);
     batch.release(&batch);
     schema.release(&schema);
+}
+
+TEST(arrow_table_has_types_values_and_nulls)
+{
+    check_table(make_result(INT64_C(1700000000000000000)));
+}
+
+TEST(arrow_table_of_made_rows_is_the_same)
+{
+    kino_result *result = make_result(INT64_C(1700000000000000000));
+    make_on_demand(result->tables.items[0], NULL);
+    check_table(result);
 }
 
 TEST(arrow_times_without_a_clock_are_durations)

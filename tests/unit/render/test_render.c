@@ -4,6 +4,7 @@
 #include "base/json_out.h"
 #include "render/render.h"
 #include "render/units.h"
+#include "unit/made_table.h"
 #include "unit/test.h"
 
 static const kino_column columns[] = {
@@ -101,6 +102,27 @@ TEST(render_csv_quotes_and_tells_null_from_empty)
                         "\"\",5,,,false,{bad\n"));
     CHECK_STR(rendered(result, "csv", (kino__render){.table = "empty"}), KINO__STR("name\n"));
     kino_result_free(result);
+}
+
+TEST(render_writes_made_rows_as_it_writes_stored_ones)
+{
+    static const char *const formats[] = {"table", "json", "csv", "md"};
+    static const unsigned flags[] = {0, KINO__TABLE_FOLD};
+    for (size_t i = 0; i < 8; i++) {
+        kino_result *results[] = {sample(), sample()};
+        kino__buffer stored = {0};
+        for (int k = 0; k < 2; k++) {
+            results[k]->tables.items[0]->flags = flags[i / 4];
+            results[k]->tables.items[0]->optional = 1u << 2;
+        }
+        make_on_demand(results[1]->tables.items[0], NULL);
+        kino__buffer_add(&stored, rendered(results[0], formats[i % 4], (kino__render){0}));
+        CHECK_STR(rendered(results[1], formats[i % 4], (kino__render){0}),
+                  kino__buffer_str(&stored));
+        kino__buffer_deinit(&stored);
+        kino_result_free(results[0]);
+        kino_result_free(results[1]);
+    }
 }
 
 TEST(render_csv_of_a_table_that_is_not_there_fails)

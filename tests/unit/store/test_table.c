@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "store/table.h"
+#include "unit/made_table.h"
 #include "unit/test.h"
 
 static const kino_column columns[] = {
@@ -172,4 +173,102 @@ TEST(cells_are_read_by_place_and_type)
     CHECK(isnan(kino__table_real(table, 0, C_COUNT)));
     CHECK_EQ(kino__table_text(table, 0, C_COLUMNS).size, 0);
     kino_result_free(result);
+}
+
+/* -- rows that are made when they are read -- */
+
+static kino_result *two_rows(kino__table **table)
+{
+    kino_result *result = kino__result_new("test");
+    *table = kino__result_add_table(result, "first", columns, 3);
+    kino__table_add_int(*table, 7);
+    kino__table_add_real(*table, 0.5);
+    kino__table_add_text(*table, KINO__STR("one"));
+    kino__table_add_int(*table, 8);
+    kino__table_add_null(*table);
+    kino__table_add_text(*table, KINO__STR("two"));
+    return result;
+}
+
+TEST(made_table_is_read_as_a_stored_one)
+{
+    kino__table *table;
+    kino_result *result = two_rows(&table);
+    int freed = 0;
+    make_on_demand(table, &freed);
+    CHECK_EQ(kino_result_row_count(result, 0), (size_t)2);
+    CHECK_EQ(kino__table_int(table, 1, 0), 8);
+    CHECK_EQ(kino__table_real(table, 0, 1), 0.5);
+    CHECK_STR(kino__table_text(table, 1, 2), KINO__STR("two"));
+    CHECK_EQ((int)kino__table_cell(table, 2, 0).kind, (int)KINO_CELL_NULL);
+    CHECK_EQ((int)kino__table_cell(table, 0, 3).kind, (int)KINO_CELL_NULL);
+    CHECK_EQ(kino__table_ids(table, 0, 0).count, (size_t)0);
+    CHECK(kino__table_is_shown(table));
+    CHECK_EQ(freed, 0);
+    kino_result_free(result);
+    CHECK_EQ(freed, 1);
+}
+
+TEST(made_rows_come_one_after_the_other_and_end)
+{
+    kino__table *table;
+    kino_result *result = two_rows(&table);
+    make_on_demand(table, NULL);
+    kino_rows *both[2];
+    const kino_cell *cells, *others;
+    REQUIRE(kino_result_rows(result, 0, &both[0], NULL) == KINO_OK);
+    REQUIRE(kino_result_rows(result, 0, &both[1], NULL) == KINO_OK);
+    REQUIRE(kino_rows_next(both[0], &cells, NULL) == KINO_OK && cells);
+    CHECK_STR(cells[2].value.text, KINO__STR("one"));
+    REQUIRE(kino_rows_next(both[0], &cells, NULL) == KINO_OK && cells);
+    REQUIRE(kino_rows_next(both[1], &others, NULL) == KINO_OK && others);
+    CHECK_EQ(cells[0].value.integer, 8); /* streams do not share their room */
+    CHECK_EQ(others[0].value.integer, 7);
+    for (int i = 0; i < 2; i++) {
+        REQUIRE(kino_rows_next(both[0], &cells, NULL) == KINO_OK);
+        CHECK(cells == NULL);
+    }
+    kino_rows_free(both[0]);
+    kino_rows_free(both[1]);
+    kino_result_free(result);
+}
+
+TEST(cleared_made_table_has_no_rows)
+{
+    kino__table *table;
+    kino_result *result = two_rows(&table);
+    int freed = 0;
+    make_on_demand(table, &freed);
+    kino__table_clear(table);
+    CHECK_EQ(freed, 1);
+    CHECK_EQ(kino__table_row_count(table), (size_t)0);
+    kino_result_free(result);
+    CHECK_EQ(freed, 1);
+}
+
+static kino_cell no_cell(const void *context, size_t row, size_t column)
+{
+    (void)context, (void)row, (void)column;
+    return kino__cell_null();
+}
+
+static void count_free(void *context)
+{
+    ++*(int *)context;
+}
+
+TEST(maker_that_does_not_fit_fails_the_result_and_is_freed)
+{
+    int freed = 0;
+    kino__row_maker maker = {no_cell, count_free, &freed, 1};
+    kino_column wide[KINO__MADE_COLUMNS + 1];
+    for (size_t i = 0; i <= KINO__MADE_COLUMNS; i++)
+        wide[i] = columns[0];
+    kino__table_set_maker(NULL, maker);
+    CHECK_EQ(freed, 1);
+    kino_result *result = kino__result_new("test");
+    kino__table_set_maker(kino__result_add_table(result, "wide", wide, KINO__MADE_COLUMNS + 1),
+                          maker);
+    CHECK_EQ(freed, 2);
+    CHECK(kino__result_finish(result, &result, NULL) == KINO_NOMEM);
 }
