@@ -10,15 +10,28 @@
 
 /* -- memory */
 
-static void frame_free(void *value)
+void kino__frame_free(kino__frame *f)
 {
-    kino__frame *f = value;
     if (!f)
         return;
+    kino__frame_drop_links(f);
     kino__large_free(f->columns);
-    kino__large_free(f->at_of_row);
     kino__vec_deinit(&f->steps);
     free(f);
+}
+
+static void frame_free(void *value)
+{
+    kino__frame_free(value);
+}
+
+void kino__frame_drop_links(kino__frame *f)
+{
+    kino__large_free(f->at_of_row);
+    if (f->is_narrow)
+        kino__large_free(f->link);
+    f->at_of_row = NULL;
+    f->link = NULL;
 }
 
 /* The next column of a block, aligned; with a NULL block only *used grows. */
@@ -32,14 +45,16 @@ static void *take(char *block, size_t *used, size_t count, size_t item)
 static size_t lay_out(kino__frame *f, char *block, size_t count)
 {
     size_t used = 0;
+    f->row = take(block, &used, count, sizeof *f->row);
+    f->flags = take(block, &used, count, sizeof *f->flags);
+    if (f->is_narrow)
+        return used;
     f->ts = take(block, &used, count, sizeof *f->ts);
     f->dur = take(block, &used, count, sizeof *f->dur);
     f->stream = take(block, &used, count, sizeof *f->stream);
     f->correlation = take(block, &used, count, sizeof *f->correlation);
     f->iteration = take(block, &used, count, sizeof *f->iteration);
-    f->row = take(block, &used, count, sizeof *f->row);
     f->link = take(block, &used, count, sizeof *f->link);
-    f->flags = take(block, &used, count, sizeof *f->flags);
     f->type = take(block, &used, count, sizeof *f->type);
     return used;
 }
@@ -53,6 +68,10 @@ static bool allocate(kino__frame *f, size_t count)
     if (!f->columns || !f->at_of_row)
         return false;
     (void)lay_out(f, f->columns, count + 1);
+    if (f->is_narrow)
+        f->link = kino__large_new(count + 1, sizeof *f->link);
+    if (!f->link)
+        return false;
     memset(f->at_of_row, 0xff, (size_t)f->trace->event_count * sizeof *f->at_of_row);
     return true;
 }
@@ -208,12 +227,14 @@ static void fill_piece(void *context, unsigned worker, size_t index)
         const kino__frame_call *call =
             correlation == -1 ? NULL : kino__frame_call_of(&w->calls, correlation);
         uint32_t partner = partner_of(w, row, call);
+        f->flags[at] = w->flags[row] & (uint8_t)~KINO__FRAME_KEPT;
+        f->link[at] = link_to(w, partner, call);
+        if (f->is_narrow)
+            continue;
         kino__frame_time(f, row, &f->ts[at], &f->dur[at]);
         f->stream[at] = stream_of(w, row, &c);
         f->correlation[at] = correlation;
-        f->flags[at] = w->flags[row] & (uint8_t)~KINO__FRAME_KEPT;
         f->type[at] = (uint8_t)kino__frame_type(w, row);
-        f->link[at] = link_to(w, partner, call);
         f->iteration[at] = iteration_of(w, at, partner, &c);
     }
 }
@@ -255,6 +276,7 @@ static bool has_fractions(const kino__trace *trace)
 typedef struct request {
     kino__frame_mode mode;
     bool has_last_step;
+    bool is_narrow;
     kino__pool *pool;
 } request;
 
@@ -266,7 +288,8 @@ static bool fill_frame(kino__frame *f, const request *r)
     bool ok = kino__frame_scan(&w) && kino__frame_choose(&w, r->has_last_step) && order_rows(&w);
     if (ok)
         kino__pool_run(r->pool, ((size_t)f->count + FILL_ROWS - 1) / FILL_ROWS, fill_piece, &w);
-    ok = ok && (!w.is_mtia || kino__frame_fix_mtia(&w)) && kino__frame_list_steps(f);
+    ok = ok && (!w.is_mtia || kino__frame_fix_mtia(&w)) &&
+         (f->is_narrow || kino__frame_list_steps(f));
     kino__frame_work_deinit(&w);
     return ok;
 }
@@ -279,8 +302,10 @@ static void *frame_make(const kino__trace *trace, void *context)
         return NULL;
     f->trace = trace;
     f->mode = r->mode;
+    f->is_narrow = r->is_narrow;
     f->unit_ns = r->mode == KINO__FRAME_HTA ? 1000 : 1;
-    if (kino__trace_need(trace, KINO__COLUMN_ALL, r->pool) && (fill_frame(f, r) || f->refused))
+    unsigned needs = r->is_narrow ? KINO__FRAME_NARROW_COLUMNS : KINO__COLUMN_ALL;
+    if (kino__trace_need(trace, needs, r->pool) && (fill_frame(f, r) || f->refused))
         return f;
     frame_free(f);
     return NULL;
@@ -291,10 +316,16 @@ static const char frame_keys[KINO__FRAME_MODES][2]; /* their addresses name the 
 const kino__frame *kino__frame_of(const kino__trace *trace, kino__frame_mode mode,
                                   bool has_last_step, kino__pool *pool)
 {
-    request r = {mode, has_last_step, pool};
+    request r = {mode, has_last_step, false, pool};
     const kino__frame *f =
         kino__trace_attachment(trace, &frame_keys[mode][has_last_step], frame_make, &r, frame_free);
     return f && f->refused ? NULL : f;
+}
+
+kino__frame *kino__frame_new_narrow(const kino__trace *trace, bool has_last_step, kino__pool *pool)
+{
+    request r = {KINO__FRAME_DEFAULT, has_last_step, true, pool};
+    return frame_make(trace, &r);
 }
 
 static void *make_none(const kino__trace *trace, void *context)

@@ -60,7 +60,8 @@ typedef struct kino__frame {
     uint64_t
         refused; /* so many rows it would have: HTA's join repeats rows; then nothing is here */
     uint32_t count;
-    /* one entry a position */
+    /* one entry a position; a narrow frame has no more than row, link and flags */
+    bool is_narrow;
     uint32_t *row;        /* in the store */
     int64_t *ts, *dur;    /* units; DEFAULT: of the run, HTA: as the file counts */
     int64_t *stream;      /* -1: none */
@@ -88,12 +89,39 @@ static inline uint64_t kino__frame_most_rows(const kino__trace *trace)
 const kino__frame *kino__frame_of(const kino__trace *trace, kino__frame_mode mode,
                                   bool has_last_step, kino__pool *pool);
 
+/* A frame of mode DEFAULT for those who can do with little, where memory counts: times are those of
+ * the trace (kino__frame_start), and there are no steps. It belongs to the caller and is not kept.
+ * NULL when memory is out. */
+kino__frame *kino__frame_new_narrow(const kino__trace *trace, bool has_last_step, kino__pool *pool);
+void kino__frame_free(kino__frame *frame);
+/* Gives back link and at_of_row of one's own frame; nobody reads them any more. */
+void kino__frame_drop_links(kino__frame *frame);
+
+/* The columns that a narrow frame is made from. */
+enum {
+    KINO__FRAME_NARROW_COLUMNS = KINO__COLUMN_ALL & ~(KINO__COLUMN_EXTERNAL | KINO__COLUMN_PLACE)
+};
+
 /* Why an analysis of the trace failed: KINO_NOMEM becomes KINO_LIMIT where it was the size of HTA's
  * frame. */
 kino_status kino__frame_explain(const kino__trace *trace, kino_status st, kino_error *err);
 /* "N events have so many pairs with equal correlations ..." */
 KINO_NODISCARD kino_status kino__fail_pairs(const kino__trace *trace, uint64_t rows,
                                             kino_error *err);
+
+/* ts and dur, of narrow frames too. */
+static inline int64_t kino__frame_start(const kino__frame *f, uint32_t at)
+{
+    return f->is_narrow ? f->trace->ts[f->row[at]] : f->ts[at];
+}
+
+static inline int64_t kino__frame_length(const kino__frame *f, uint32_t at)
+{
+    if (!f->is_narrow)
+        return f->dur[at];
+    int64_t length = f->trace->dur[f->row[at]];
+    return length > 0 ? length : 0;
+}
 
 static inline int64_t kino__frame_end(const kino__frame *f, uint32_t at)
 {

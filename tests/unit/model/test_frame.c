@@ -63,6 +63,30 @@ static kino__trace *three_steps(void)
                    CALL("cuLaunchKernel", 220, 2));
 }
 
+TEST(a_narrow_frame_has_the_rows_of_a_wide_one)
+{
+    for (int has_last_step = 0; has_last_step < 2; has_last_step++) {
+        kino__trace *trace = three_steps();
+        trace->dur[0] = trace->dur[0] == 100 ? -5 : trace->dur[0]; /* damage counts as 0 */
+        const kino__frame *wide = kino__frame_of(trace, KINO__FRAME_DEFAULT, has_last_step, NULL);
+        kino__frame *narrow = kino__frame_new_narrow(trace, has_last_step, NULL);
+        REQUIRE(wide && narrow);
+        REQUIRE_EQ(narrow->count, wide->count);
+        CHECK_EQ(narrow->is_cut, wide->is_cut);
+        for (uint32_t at = 0; at < wide->count; at++) {
+            CHECK_EQ(narrow->row[at], wide->row[at]);
+            CHECK_EQ(narrow->flags[at], wide->flags[at]);
+            CHECK_EQ(narrow->link[at], wide->link[at]);
+            CHECK_EQ(kino__frame_start(narrow, at), wide->ts[at]);
+            CHECK_EQ(kino__frame_length(narrow, at), wide->dur[at]);
+            CHECK_EQ(kino__frame_start(wide, at), wide->ts[at]);
+        }
+        kino__frame_drop_links(narrow);
+        kino__frame_free(narrow);
+        kino__trace_free(trace);
+    }
+}
+
 TEST(the_last_step_is_cut_off_with_its_work)
 {
     kino__trace *trace = three_steps();
