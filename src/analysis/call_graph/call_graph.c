@@ -1,8 +1,10 @@
 /* call_graph.c - who called whom in each thread, and how much device work is below each call?
  *
- * Method: call_graph_build.c; here the graph becomes tables. Cost: linear in the spans. */
-#include "analysis/call_graph/call_graph.h"
+ * Method: call_graph_build.c; here the graph becomes tables; that of the
+ * nodes is made when it is read (call_graph_rows.h). Cost: linear in the spans. */
+#include <stdlib.h>
 
+#include "analysis/call_graph/call_graph_rows.h"
 #include "analysis/device_work.h"
 #include "base/error.h"
 
@@ -19,17 +21,9 @@ typedef struct stack {
     int64_t events, max_depth, num_kernels, kernel_dur;
 } stack;
 
-typedef struct node {
-    int64_t rank, event;
-    kino_str name;
-    int64_t parent, depth, height; /* KINO_NO_INT: in no tree */
-    int64_t num_kernels, kernel_dur;
-    int64_t kernel_start, kernel_end; /* KINO_NO_TIME: no kernels */
-} node;
-
 typedef struct partial {
     KINO__VEC(stack) stacks;
-    KINO__VEC(node) nodes;
+    kino__call_rows rows;
     int64_t origin; /* compat: the first start of all traces; KINO_NO_TIME: no rows */
     bool is_cut, has_device;
     int64_t alone; /* the default: device work in no tree */
@@ -39,7 +33,7 @@ static void deinit(void *value)
 {
     partial *p = value;
     kino__vec_deinit(&p->stacks);
-    kino__vec_deinit(&p->nodes);
+    kino__call_rows_deinit(&p->rows);
 }
 
 static int64_t label_number(const kino__label *label)
@@ -77,64 +71,36 @@ static bool add_stacks(const kino__call_graph *g, partial *p)
     return true;
 }
 
-static int64_t parent_of(const kino__call_graph *g, uint32_t at)
-{
-    const kino__frame *f = g->frame;
-    if (g->parent[at] == KINO__CALL_NONE)
-        return KINO_NO_INT;
-    if (g->parent[at] == KINO__CALL_TOP)
-        return g->lanes.items[g->lane[at]].root;
-    return kino__trace_event_id(f->trace, f->row[g->parent[at]]);
-}
-
-static int64_t time_of(const kino__frame *f, int64_t units)
-{
-    return units == KINO_NO_TIME ? KINO_NO_TIME : kino__frame_ns(f, units);
-}
-
-/* HTA lists rows outside of all trees too. */
-static bool add_nodes(const kino__call_graph *g, partial *p)
+/* What is told besides the rows. */
+static void look_at_spans(const kino__call_graph *g, partial *p)
 {
     const kino__frame *f = g->frame;
     bool is_hta = f->mode != KINO__FRAME_DEFAULT;
-    if (!kino__vec_reserve(&p->nodes, is_hta ? f->count : g->count))
-        return false;
     p->origin = KINO_NO_TIME;
     for (uint32_t at = 0; at < f->count; at++) {
-        bool is_in = kino__call_graph_has(g, at);
-        p->origin = p->origin == KINO_NO_TIME || f->ts[at] < p->origin ? f->ts[at] : p->origin;
-        if (!is_in && !is_hta) {
-            p->alone += kino__frame_is_device(f, at);
-            continue;
-        }
-        p->nodes.items[p->nodes.count++] = (node){
-            .rank = f->trace->rank,
-            .event = kino__trace_event_id(f->trace, f->row[at]),
-            .name = kino__frame_name(f, at),
-            .parent = parent_of(g, at),
-            .depth = is_in ? g->depth[at] : KINO_NO_INT,
-            .height = is_in ? g->height[at] : KINO_NO_INT,
-            .num_kernels = g->num_kernels[at],
-            .kernel_dur = kino__frame_ns(f, g->kernel_dur[at]),
-            .kernel_start = time_of(f, g->kernel_start[at]),
-            .kernel_end = time_of(f, g->kernel_end[at]),
-        };
+        int64_t start = kino__frame_start(f, at);
+        p->origin = p->origin == KINO_NO_TIME || start < p->origin ? start : p->origin;
+        p->alone += !is_hta && !kino__call_graph_has(g, at) && kino__frame_is_device(f, at);
     }
-    p->origin = time_of(f, p->origin);
-    return true;
+    if (p->origin != KINO_NO_TIME)
+        p->origin = kino__frame_ns(f, p->origin);
+    p->is_cut = f->is_cut;
+    p->has_device = kino__frame_has_device(f);
 }
 
 static kino_status map(const kino__analysis *a, const kino__trace *trace, void *value,
                        kino_error *err)
 {
     partial *p = value;
-    const kino__call_graph *g = kino__call_graph_of(trace, kino__frame_mode_of(a),
-                                                    kino__param_bool(a, P_LAST_STEP), a->pool);
-    if (!g || !add_stacks(g, p) || !add_nodes(g, p))
-        return kino__fail_nomem(err);
-    p->is_cut = g->frame->is_cut;
-    p->has_device = kino__frame_has_device(g->frame);
-    return KINO_OK;
+    kino__call_graph *g = kino__call_graph_new(trace, kino__frame_mode_of(a),
+                                               kino__param_bool(a, P_LAST_STEP), a->pool);
+    bool ok = g && add_stacks(g, p);
+    if (ok) {
+        look_at_spans(g, p);
+        ok = kino__call_rows_take(&p->rows, g);
+    }
+    kino__call_graph_free(g);
+    return ok ? KINO_OK : kino__fail_nomem(err);
 }
 
 static kino_status merge(const kino__analysis *a, void *value, void *other, kino_error *err)
@@ -143,7 +109,7 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
     partial *into = value;
     const partial *from = other;
     if (!kino__vec_append(&into->stacks, &from->stacks) ||
-        !kino__vec_append(&into->nodes, &from->nodes))
+        !kino__call_rows_append(&into->rows, &from->rows))
         return kino__fail_nomem(err);
     if (from->origin != KINO_NO_TIME &&
         (into->origin == KINO_NO_TIME || from->origin < into->origin))
@@ -167,25 +133,17 @@ static void pack_stack(kino__pack *pack, stack *s)
     kino__pack_int(pack, &s->kernel_dur);
 }
 
-static void pack_node(kino__pack *pack, node *n)
-{
-    kino__pack_int(pack, &n->rank);
-    kino__pack_int(pack, &n->event);
-    kino__pack_str(pack, &n->name);
-    kino__pack_int(pack, &n->parent);
-    kino__pack_int(pack, &n->depth);
-    kino__pack_int(pack, &n->height);
-    kino__pack_int(pack, &n->num_kernels);
-    kino__pack_int(pack, &n->kernel_dur);
-    kino__pack_int(pack, &n->kernel_start);
-    kino__pack_int(pack, &n->kernel_end);
-}
+/* In front of the bytes: rows were saved in another form before. */
+enum { FORM = 0x63670002 };
 
 static void pack(kino__pack *pack, void *value)
 {
     partial *p = value;
+    uint32_t form = FORM;
+    kino__pack_u32(pack, &form);
+    pack->is_damaged |= form != FORM && !pack->is_out_of_memory;
     KINO__PACK_VEC(pack, &p->stacks, pack_stack);
-    KINO__PACK_VEC(pack, &p->nodes, pack_node);
+    kino__call_rows_pack(pack, &p->rows);
     kino__pack_int(pack, &p->origin);
     kino__pack_bool(pack, &p->is_cut);
     kino__pack_bool(pack, &p->has_device);
@@ -209,6 +167,20 @@ static const kino_column stack_columns[] = {
     {"num_kernels", KINO_TYPE_INT, "count", "number of kernels, copies and memsets it launched"},
     {"kernel_dur_sum", KINO_TYPE_DURATION, NULL, "sum of its durations"},
     {0},
+};
+
+enum {
+    NODE_RANK,
+    NODE_EVENT,
+    NODE_NAME,
+    NODE_PARENT,
+    NODE_DEPTH,
+    NODE_HEIGHT,
+    NODE_KERNELS,
+    NODE_KERNEL_DUR,
+    NODE_KERNEL_SPAN,
+    NODE_FIRST_START,
+    NODE_LAST_END,
 };
 
 static const kino_column node_columns[] = {
@@ -235,17 +207,6 @@ static const kino_table_info tables[] = {
     {0},
 };
 
-/* HTA's times count from the first event of all ranks. */
-static void add_time(const partial *p, bool is_compat, kino__table *table, int64_t time)
-{
-    if (time == KINO_NO_TIME)
-        kino__table_add_null(table);
-    else
-        kino__table_add_int(table, is_compat && p->origin != KINO_NO_TIME
-                                       ? kino__difference(time, p->origin)
-                                       : time);
-}
-
 static void add_stack_row(kino__table *table, const stack *s, bool has_device)
 {
     kino__table_add_int(table, s->rank);
@@ -259,39 +220,115 @@ static void add_stack_row(kino__table *table, const stack *s, bool has_device)
     kino__table_add_int(table, has_device ? s->kernel_dur : KINO_NO_INT);
 }
 
-static kino_status finish(const kino__analysis *a, void *value, kino_result *result,
-                          kino_error *err)
+/* -- the nodes, made when they are read -- */
+
+typedef struct nodes {
+    kino__call_rows rows;
+    const kino_str *names; /* in the result's arena */
+    int64_t origin;        /* HTA's times count from the first event of all ranks; else 0 */
+    bool has_device;
+} nodes;
+
+static void nodes_free(void *context)
 {
-    (void)err;
-    const partial *p = value;
-    kino__table *table = kino__analysis_table(result, 0);
-    bool has_device = p->has_device || a->compat;
-    for (size_t i = 0; i < p->stacks.count; i++)
-        add_stack_row(table, &p->stacks.items[i], has_device);
-    table = kino__analysis_table(result, 1);
-    bool has_kernels = false;
-    for (size_t i = 0; i < p->nodes.count; i++) {
-        const node *n = &p->nodes.items[i];
-        bool has_any = n->kernel_start != KINO_NO_TIME && n->kernel_end != KINO_NO_TIME;
-        kino__table_add_int(table, n->rank);
-        kino__table_add_int(table, n->event);
-        kino__table_add_text(table, n->name);
-        kino__table_add_int(table, n->parent);
-        kino__table_add_int(table, n->depth);
-        kino__table_add_int(table, n->height);
-        kino__table_add_int(table, has_device ? n->num_kernels : KINO_NO_INT);
-        kino__table_add_int(table, has_device ? n->kernel_dur : KINO_NO_INT);
-        kino__table_add_int(table, has_any ? kino__difference(n->kernel_end, n->kernel_start)
-                                           : KINO_NO_INT);
-        add_time(p, a->compat != NULL, table, n->kernel_start);
-        add_time(p, a->compat != NULL, table, n->kernel_end);
-        has_kernels |= has_any;
+    nodes *n = context;
+    kino__call_rows_deinit(&n->rows);
+    free(n);
+}
+
+static kino_cell int_cell(int64_t value)
+{
+    return value == KINO_NO_INT ? kino__cell_null() : kino__cell_int(value);
+}
+
+static kino_cell time_cell(const nodes *n, int64_t time)
+{
+    return time == KINO_NO_TIME ? kino__cell_null() : int_cell(kino__difference(time, n->origin));
+}
+
+static kino_cell span_cell(const kino__call_row *r)
+{
+    bool has_any = r->kernel_start != KINO_NO_TIME && r->kernel_end != KINO_NO_TIME;
+    return has_any ? int_cell(kino__difference(r->kernel_end, r->kernel_start)) : kino__cell_null();
+}
+
+static kino_cell node_cell(const void *context, size_t row, size_t column)
+{
+    const nodes *n = context;
+    kino__call_row r = kino__call_rows_at(&n->rows, row);
+    switch (column) {
+    case NODE_RANK:
+        return int_cell(r.rank);
+    case NODE_EVENT:
+        return int_cell(r.event);
+    case NODE_NAME:
+        return kino__cell_text(n->names[r.name]);
+    case NODE_PARENT:
+        return int_cell(r.parent);
+    case NODE_DEPTH:
+        return int_cell(r.depth);
+    case NODE_HEIGHT:
+        return int_cell(r.height);
+    case NODE_KERNELS:
+        return int_cell(n->has_device ? r.num_kernels : KINO_NO_INT);
+    case NODE_KERNEL_DUR:
+        return int_cell(n->has_device ? r.kernel_dur : KINO_NO_INT);
+    case NODE_KERNEL_SPAN:
+        return span_cell(&r);
+    case NODE_FIRST_START:
+        return time_cell(n, r.kernel_start);
+    default:
+        return time_cell(n, r.kernel_end);
     }
+}
+
+/* The texts of names may end with the trace. */
+static const kino_str *keep_names(const kino__string_pool *names, kino__arena *arena)
+{
+    size_t count = kino__string_pool_count(names);
+    kino_str *kept = kino__arena_alloc(arena, (count + 1) * sizeof *kept);
+    for (kino_strid id = 0; kept && id < count; id++) {
+        kept[id] = kino__arena_copy(arena, kino__string_pool_text(names, id));
+        if (!kept[id].data)
+            return NULL;
+    }
+    return kept;
+}
+
+/* Takes the rows of the partial. */
+static bool add_nodes(const kino__analysis *a, partial *p, bool has_device, kino_result *result)
+{
+    kino__table *table = kino__analysis_table(result, 1);
+    nodes *n = table ? calloc(1, sizeof *n) : NULL;
+    if (!n)
+        return false;
+    n->rows = p->rows;
+    p->rows = (kino__call_rows){0};
+    n->names = keep_names(&n->rows.names, &result->arena);
+    n->origin = a->compat && p->origin != KINO_NO_TIME ? p->origin : 0;
+    n->has_device = has_device;
+    bool ok = n->names != NULL;
+    kino__table_set_maker(
+        table, (kino__row_maker){node_cell, nodes_free, n, kino__call_rows_count(&n->rows)});
+    return ok;
+}
+
+static bool has_kernels(const kino__call_rows *rows)
+{
+    for (size_t i = 0; i < rows->kernels.count; i++)
+        if (rows->kernels.items[i].start != KINO_NO_TIME &&
+            rows->kernels.items[i].end != KINO_NO_TIME)
+            return true;
+    return false;
+}
+
+static void add_notes(const partial *p, bool has_device, kino_result *result)
+{
     if (p->stacks.count == 0)
         kino__result_lacks(result, "call stacks", ": no spans of host threads");
     else if (!has_device)
         kino__result_lacks(result, "kernels", ": no device work was recorded");
-    else if (!has_kernels)
+    else if (!has_kernels(&p->rows))
         kino__result_lacks(result, "kernel times", ": no launch could be matched to device work");
     if (p->alone)
         kino__result_note(result,
@@ -299,7 +336,18 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
                           "not in the trace",
                           (long long)p->alone);
     kino__note_cut(result, p->is_cut);
-    return KINO_OK;
+}
+
+static kino_status finish(const kino__analysis *a, void *value, kino_result *result,
+                          kino_error *err)
+{
+    partial *p = value;
+    kino__table *table = kino__analysis_table(result, 0);
+    bool has_device = p->has_device || a->compat;
+    for (size_t i = 0; i < p->stacks.count; i++)
+        add_stack_row(table, &p->stacks.items[i], has_device);
+    add_notes(p, has_device, result);
+    return add_nodes(a, p, has_device, result) ? KINO_OK : kino__fail_nomem(err);
 }
 
 const kino__analysis_def kino__analysis_call_graph = {
@@ -312,6 +360,7 @@ const kino__analysis_def kino__analysis_call_graph = {
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,
+    .needs = KINO__FRAME_NARROW_COLUMNS,
     .partial_size = sizeof(partial),
     .map = map,
     .merge = merge,

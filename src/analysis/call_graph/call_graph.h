@@ -6,8 +6,8 @@
  *                  cudaLaunchKernel --                         depth 2
  *   stream 7                     gemm -----                    depth 3, child of the launch
  *
- * Made once a trace, mode and cut, and kept with the trace. Rows are named by their position in the
- * frame. */
+ * Made once a trace, mode and cut, and kept with the trace; or for oneself, in less memory. Rows
+ * are named by their position in the frame. */
 #ifndef KINO__ANALYSIS_CALL_GRAPH_H
 #define KINO__ANALYSIS_CALL_GRAPH_H
 
@@ -29,6 +29,7 @@ typedef struct kino__call_lane {
 
 typedef struct kino__call_graph {
     const kino__frame *frame;
+    kino__frame *own_frame; /* the same where nobody else has it: without links. Or NULL */
     KINO__VEC(kino__call_lane) lanes; /* by pid, then tid */
     /* Rows that are in a tree, parents before children; those of a lane by start, device work
      * last. */
@@ -39,10 +40,10 @@ typedef struct kino__call_graph {
     uint32_t *lane;        /* of `lanes`; device work has that of its launch. KINO_NO_ROW: none */
     uint32_t *depth;       /* 0 on top */
     uint32_t *height;      /* device work 0, else 1 + the largest of the children's (0 without) */
-    int64_t *num_kernels;  /* device rows at and below it */
+    uint32_t *num_kernels; /* device rows at and below it */
     int64_t *kernel_dur;   /* sum of their durations, units of the frame */
-    int64_t *kernel_start; /* first start and last end of them; KINO_NO_TIME without */
-    int64_t *kernel_end;
+    /* That of them which starts first and that which ends last: position + 1, 0 without. */
+    uint32_t *first_kernel, *last_kernel;
 } kino__call_graph;
 
 /* Is the row in a tree? */
@@ -54,5 +55,15 @@ static inline bool kino__call_graph_has(const kino__call_graph *g, uint32_t at)
 /* NULL when memory is out. Any thread. */
 const kino__call_graph *kino__call_graph_of(const kino__trace *trace, kino__frame_mode mode,
                                             bool has_last_step, kino__pool *pool);
+
+/* One that is not kept: to be freed, or taken apart. NULL when memory is out. */
+kino__call_graph *kino__call_graph_new(const kino__trace *trace, kino__frame_mode mode,
+                                       bool has_last_step, kino__pool *pool);
+void kino__call_graph_free(kino__call_graph *graph);
+
+static inline int64_t kino__call_end(const kino__frame *f, uint32_t at)
+{
+    return kino__sum(kino__frame_start(f, at), kino__frame_length(f, at));
+}
 
 #endif

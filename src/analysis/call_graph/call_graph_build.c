@@ -9,44 +9,49 @@
 
 #include "analysis/analysis.h"
 #include "analysis/call_graph/call_graph.h"
+#include "base/large.h"
 
-static void graph_free(void *value)
+void kino__call_graph_free(kino__call_graph *g)
 {
-    kino__call_graph *g = value;
     if (!g)
         return;
     kino__vec_deinit(&g->lanes);
-    free(g->order);
-    free(g->parent);
-    free(g->lane);
-    free(g->depth);
-    free(g->height);
-    free(g->num_kernels);
-    free(g->kernel_dur);
-    free(g->kernel_start);
-    free(g->kernel_end);
+    kino__large_free(g->order);
+    kino__large_free(g->parent);
+    kino__large_free(g->lane);
+    kino__large_free(g->depth);
+    kino__large_free(g->height);
+    kino__large_free(g->num_kernels);
+    kino__large_free(g->kernel_dur);
+    kino__large_free(g->first_kernel);
+    kino__large_free(g->last_kernel);
+    kino__frame_free(g->own_frame);
     free(g);
+}
+
+static void graph_free(void *value)
+{
+    kino__call_graph_free(value);
 }
 
 static bool allocate(kino__call_graph *g)
 {
     size_t count = (size_t)g->frame->count + 1;
-    g->order = malloc(count * sizeof *g->order);
-    g->parent = malloc(count * sizeof *g->parent);
-    g->lane = malloc(count * sizeof *g->lane);
-    g->depth = calloc(count, sizeof *g->depth);
-    g->height = calloc(count, sizeof *g->height);
-    g->num_kernels = calloc(count, sizeof *g->num_kernels);
-    g->kernel_dur = calloc(count, sizeof *g->kernel_dur);
-    g->kernel_start = malloc(count * sizeof *g->kernel_start);
-    g->kernel_end = malloc(count * sizeof *g->kernel_end);
+    g->order = kino__large_new(count, sizeof *g->order);
+    g->parent = kino__large_new(count, sizeof *g->parent);
+    g->lane = kino__large_new(count, sizeof *g->lane);
+    g->depth = kino__large_new(count, sizeof *g->depth);
+    g->height = kino__large_new(count, sizeof *g->height);
+    g->num_kernels = kino__large_new(count, sizeof *g->num_kernels);
+    g->kernel_dur = kino__large_new(count, sizeof *g->kernel_dur);
+    g->first_kernel = kino__large_new(count, sizeof *g->first_kernel);
+    g->last_kernel = kino__large_new(count, sizeof *g->last_kernel);
     if (!g->order || !g->parent || !g->lane || !g->depth || !g->height || !g->num_kernels ||
-        !g->kernel_dur || !g->kernel_start || !g->kernel_end)
+        !g->kernel_dur || !g->first_kernel || !g->last_kernel)
         return false;
     for (size_t at = 0; at < count; at++) {
         g->parent[at] = KINO__CALL_NONE;
         g->lane[at] = KINO_NO_ROW;
-        g->kernel_start[at] = g->kernel_end[at] = KINO_NO_TIME;
     }
     return true;
 }
@@ -146,7 +151,7 @@ static lane_facts look_at(const kino__frame *f, const uint8_t *kinds, const kino
             continue;
         bool is_own = is_host(f, at);
         facts.host_rows += is_own;
-        facts.has_other |= f->stream[at] <= 0;
+        facts.has_other |= is_hta && f->stream[at] <= 0;
         if (!is_own && !is_hta)
             continue;
         facts.kinds |= kind_of(f, kinds, at);
@@ -217,19 +222,14 @@ typedef struct replay {
     uint32_t *open;
 } replay;
 
-static int64_t end_of(const kino__frame *f, uint32_t at)
-{
-    return kino__sum(f->ts[at], f->dur[at]);
-}
-
 static int compare_starts(const void *a, const void *b, void *context)
 {
     const kino__frame *f = context;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    if (f->ts[x] != f->ts[y])
-        return f->ts[x] < f->ts[y] ? -1 : 1;
-    if (f->dur[x] != f->dur[y])
-        return f->dur[x] > f->dur[y] ? -1 : 1;
+    if (kino__frame_start(f, x) != kino__frame_start(f, y))
+        return kino__frame_start(f, x) < kino__frame_start(f, y) ? -1 : 1;
+    if (kino__frame_length(f, x) != kino__frame_length(f, y))
+        return kino__frame_length(f, x) > kino__frame_length(f, y) ? -1 : 1;
     return x < y ? -1 : x > y;
 }
 
@@ -237,11 +237,11 @@ static int compare_ends(const void *a, const void *b, void *context)
 {
     const kino__frame *f = context;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    int64_t end_x = end_of(f, x), end_y = end_of(f, y);
+    int64_t end_x = kino__call_end(f, x), end_y = kino__call_end(f, y);
     if (end_x != end_y)
         return end_x < end_y ? -1 : 1;
-    if (f->dur[x] != f->dur[y])
-        return f->dur[x] < f->dur[y] ? -1 : 1;
+    if (kino__frame_length(f, x) != kino__frame_length(f, y))
+        return kino__frame_length(f, x) < kino__frame_length(f, y) ? -1 : 1;
     return x > y ? -1 : x < y;
 }
 
@@ -272,7 +272,7 @@ static size_t run_zeros(kino__call_graph *g, uint32_t lane, const replay *r, siz
     int32_t parent = depth ? (int32_t)r->open[depth - 1] : KINO__CALL_TOP;
     for (; next < r->zero_count; next++) {
         uint32_t at = r->zeros[next];
-        if (g->frame->ts[at] != time || at >= limit)
+        if (kino__frame_start(g->frame, at) != time || at >= limit)
             break;
         enter(g, lane, at, parent);
         parent = (int32_t)at;
@@ -285,11 +285,11 @@ static int64_t next_time(const kino__frame *f, const replay *r, size_t start, si
 {
     int64_t time = INT64_MAX;
     if (start < r->count)
-        time = f->ts[r->starts[start]];
-    if (end < r->count && end_of(f, r->ends[end]) < time)
-        time = end_of(f, r->ends[end]);
-    if (zero < r->zero_count && f->ts[r->zeros[zero]] < time)
-        time = f->ts[r->zeros[zero]];
+        time = kino__frame_start(f, r->starts[start]);
+    if (end < r->count && kino__call_end(f, r->ends[end]) < time)
+        time = kino__call_end(f, r->ends[end]);
+    if (zero < r->zero_count && kino__frame_start(f, r->zeros[zero]) < time)
+        time = kino__frame_start(f, r->zeros[zero]);
     return time;
 }
 
@@ -301,13 +301,13 @@ static void run(kino__call_graph *g, uint32_t lane, replay *r)
     size_t start = 0, end = 0, zero = 0, depth = 0;
     while (start < r->count || end < r->count || zero < r->zero_count) {
         int64_t time = next_time(f, r, start, end, zero);
-        bool has_starts = start < r->count && f->ts[r->starts[start]] == time;
-        bool has_ends = end < start && end_of(f, r->ends[end]) == time;
+        bool has_starts = start < r->count && kino__frame_start(f, r->starts[start]) == time;
+        bool has_ends = end < start && kino__call_end(f, r->ends[end]) == time;
         uint32_t limit = !has_starts ? UINT32_MAX : has_ends ? r->starts[start] : 0;
         zero = run_zeros(g, lane, r, zero, time, limit, depth);
-        for (; end < start && end_of(f, r->ends[end]) == time; end++)
+        for (; end < start && kino__call_end(f, r->ends[end]) == time; end++)
             depth--;
-        for (; start < r->count && f->ts[r->starts[start]] == time; start++) {
+        for (; start < r->count && kino__frame_start(f, r->starts[start]) == time; start++) {
             enter(g, lane, r->starts[start], depth ? (int32_t)r->open[depth - 1] : KINO__CALL_TOP);
             r->open[depth++] = r->starts[start];
         }
@@ -333,7 +333,7 @@ static bool build_lane(kino__call_graph *g, uint32_t index)
         uint32_t at = f->at_of_row[row];
         if (at == KINO_NO_ROW || !is_host(f, at))
             continue;
-        if (f->dur[at] <= 0) {
+        if (kino__frame_length(f, at) <= 0) {
             r.zeros[r.zero_count++] = at;
         } else {
             r.starts[r.count] = r.ends[r.count] = at;
@@ -390,9 +390,11 @@ static bool attach_backward(kino__call_graph *g, const uint8_t *kinds)
         uint32_t at = g->order[of[1]->first + i];
         if (g->parent[at] != KINO__CALL_TOP)
             continue;
-        while (host + 1 < host_count && f->ts[hosts[host + 1]] <= f->ts[at])
+        while (host + 1 < host_count &&
+               kino__frame_start(f, hosts[host + 1]) <= kino__frame_start(f, at))
             host++;
-        if (f->ts[hosts[host]] <= f->ts[at] && end_of(f, at) <= end_of(f, hosts[host]))
+        if (kino__frame_start(f, hosts[host]) <= kino__frame_start(f, at) &&
+            kino__call_end(f, at) <= kino__call_end(f, hosts[host]))
             g->parent[at] = (int32_t)hosts[host];
     }
     free(hosts);
@@ -412,10 +414,25 @@ static void attach_kernels(kino__call_graph *g)
         enter(g, g->lane[f->link[at]], at, f->link[at]);
         g->height[at] = 0;
         g->num_kernels[at] = 1;
-        g->kernel_dur[at] = f->dur[at];
-        g->kernel_start[at] = f->ts[at];
-        g->kernel_end[at] = end_of(f, at);
+        g->kernel_dur[at] = kino__frame_length(f, at);
+        g->first_kernel[at] = g->last_kernel[at] = at + 1;
     }
+}
+
+static int64_t start_of_first(const kino__call_graph *g, uint32_t at)
+{
+    return kino__frame_start(g->frame, g->first_kernel[at] - 1);
+}
+
+static int64_t end_of_last(const kino__call_graph *g, uint32_t at)
+{
+    return kino__call_end(g->frame, g->last_kernel[at] - 1);
+}
+
+/* Of the rows that HTA's cut has doubled, all but one. */
+static bool is_copy(const kino__frame *f, uint32_t at)
+{
+    return f->mode != KINO__FRAME_DEFAULT && f->at_of_row[f->row[at]] != at;
 }
 
 static void add_up(kino__call_graph *g)
@@ -426,8 +443,7 @@ static void add_up(kino__call_graph *g)
     }
     for (uint32_t i = g->count; i-- > 0;) {
         uint32_t at = g->order[i];
-        /* a device row that HTA's cut has doubled counts once */
-        if (g->parent[at] < 0 || g->frame->at_of_row[g->frame->row[at]] != at)
+        if (g->parent[at] < 0 || is_copy(g->frame, at))
             continue;
         uint32_t parent = (uint32_t)g->parent[at];
         if (g->height[at] + 1 > g->height[parent])
@@ -437,10 +453,10 @@ static void add_up(kino__call_graph *g)
         bool is_first = g->num_kernels[parent] == 0;
         g->num_kernels[parent] += g->num_kernels[at];
         g->kernel_dur[parent] = kino__sum(g->kernel_dur[parent], g->kernel_dur[at]);
-        if (is_first || g->kernel_start[at] < g->kernel_start[parent])
-            g->kernel_start[parent] = g->kernel_start[at];
-        if (is_first || g->kernel_end[at] > g->kernel_end[parent])
-            g->kernel_end[parent] = g->kernel_end[at];
+        if (is_first || start_of_first(g, at) < start_of_first(g, parent))
+            g->first_kernel[parent] = g->first_kernel[at];
+        if (is_first || end_of_last(g, at) > end_of_last(g, parent))
+            g->last_kernel[parent] = g->last_kernel[at];
     }
 }
 
@@ -456,6 +472,8 @@ static bool build(kino__call_graph *g)
     ok = ok && attach_backward(g, kinds);
     if (ok) {
         attach_kernels(g);
+        if (g->own_frame)
+            kino__frame_drop_links(g->own_frame);
         add_up(g);
     }
     free(kinds);
@@ -468,18 +486,26 @@ typedef struct request {
     kino__pool *pool;
 } request;
 
+/* Takes own, also when it fails. */
+static kino__call_graph *make(const kino__frame *f, kino__frame *own)
+{
+    kino__call_graph *g = f ? calloc(1, sizeof *g) : NULL;
+    if (!g) {
+        kino__frame_free(own);
+        return NULL;
+    }
+    g->frame = f;
+    g->own_frame = own;
+    if (build(g))
+        return g;
+    kino__call_graph_free(g);
+    return NULL;
+}
+
 static void *graph_make(const kino__trace *trace, void *context)
 {
     const request *r = context;
-    const kino__frame *f = kino__frame_of(trace, r->mode, r->has_last_step, r->pool);
-    kino__call_graph *g = f ? calloc(1, sizeof *g) : NULL;
-    if (!g)
-        return NULL;
-    g->frame = f;
-    if (build(g))
-        return g;
-    graph_free(g);
-    return NULL;
+    return make(kino__frame_of(trace, r->mode, r->has_last_step, r->pool), NULL);
 }
 
 const kino__call_graph *kino__call_graph_of(const kino__trace *trace, kino__frame_mode mode,
@@ -488,4 +514,13 @@ const kino__call_graph *kino__call_graph_of(const kino__trace *trace, kino__fram
     static const char keys[KINO__FRAME_MODES][2];
     request r = {mode, has_last_step, pool};
     return kino__trace_attachment(trace, &keys[mode][has_last_step], graph_make, &r, graph_free);
+}
+
+kino__call_graph *kino__call_graph_new(const kino__trace *trace, kino__frame_mode mode,
+                                       bool has_last_step, kino__pool *pool)
+{
+    if (mode != KINO__FRAME_DEFAULT)
+        return make(kino__frame_of(trace, mode, has_last_step, pool), NULL);
+    kino__frame *own = kino__frame_new_narrow(trace, has_last_step, pool);
+    return make(own, own);
 }

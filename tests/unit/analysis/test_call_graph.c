@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/call_graph/call_graph_rows.h"
 #include "unit/analysis_rows.h"
 #include "unit/fixture.h"
 #include "unit/test.h"
@@ -166,6 +167,103 @@ TEST(traces_without_host_or_device_say_so)
     CHECK(strstr(analysis_notes(result), "no spans of host threads") != NULL);
     kino_result_free(result);
     kino__trace_free(trace);
+}
+
+TEST(sums_of_kernels_may_be_longer_than_four_seconds)
+{
+    const int64_t s = 1000000000;
+    kino__trace *trace =
+        FIXTURE(OP(100, "outer", 0, 100), LAUNCH(100, 10, 5, 1), LAUNCH(100, 20, 5, 2),
+                LAUNCH(100, 30, 5, 3), KERNEL("a", 40, 3 * s, 1), KERNEL("b", 3 * s + 40, 3 * s, 2),
+                KERNEL("c", 40, 4294967295, 3));
+    check_rows(trace, "call-graph", "", "nodes", "event,kernel_dur_sum,kernel_span",
+               "0,10294967295,6000000000;1,3000000000,3000000000;2,3000000000,3000000000;"
+               "3,4294967295,4294967295;4,3000000000,3000000000;5,3000000000,3000000000;"
+               "6,4294967295,4294967295");
+    kino__trace_free(trace);
+}
+
+TEST(rows_of_ranks_keep_their_parents_names_and_threads)
+{
+    kino__trace *traces[3] = {
+        two_kernels(), FIXTURE(OP(200, "other", 5, 10), OP(200, "aten::mm", 6, 5)), two_kernels()};
+    for (int i = 0; i < 3; i++) {
+        traces[i]->rank = 3 - i;
+        traces[i]->index = (uint32_t)i;
+    }
+    kino_result *result = analysis_result("call-graph", "", traces, 3);
+    for (int i = 0; i < 3; i++)
+        kino__trace_free(traces[i]); /* the answer needs them no more */
+    const kino__table *nodes = kino__analysis_table(result, 1);
+    REQUIRE_EQ(kino__table_row_count(nodes), (size_t)16);
+    static const char *const names[] = {"aten::linear", "aten::mm",         "cudaLaunchKernel",
+                                        "aten::relu",   "cudaLaunchKernel", "gemm",
+                                        "max"};
+    static const int64_t parents[] = {-100, 0, 1, 0, 3, 2, 4};
+    for (size_t i = 0; i < 7; i++)
+        for (int64_t k = 0; k < 3; k += 2) {
+            size_t row = i + (k ? 9 : 0);
+            int64_t parent = parents[i] < 0 ? parents[i] : k << 32 | parents[i];
+            CHECK_EQ(kino__table_int(nodes, row, 0), 3 - k);
+            CHECK_EQ(kino__table_int(nodes, row, 1), k << 32 | (int64_t)i);
+            CHECK_STR(kino__table_text(nodes, row, 2), kino__str_from(names[i]));
+            CHECK_EQ(kino__table_int(nodes, row, 3), parent);
+        }
+    CHECK_STR(kino__table_text(nodes, 7, 2), KINO__STR("other"));
+    CHECK_EQ(kino__table_int(nodes, 7, 3), -200);
+    CHECK_EQ(kino__table_int(nodes, 8, 3), INT64_C(1) << 32);
+    CHECK_EQ(kino__table_int(nodes, 9, 9), 40);
+    CHECK_EQ(kino__table_int(nodes, 9, 10), 120);
+    kino_result_free(result);
+}
+
+/* Rows of two_kernels, saved with one number changed: are they loaded? */
+static bool is_loaded_with(size_t column, size_t row, uint32_t value)
+{
+    kino__trace *trace = two_kernels();
+    kino__call_graph *g = kino__call_graph_new(trace, KINO__FRAME_DEFAULT, true, NULL);
+    kino__call_rows rows = {0}, loaded = {0};
+    kino__buffer bytes = {0};
+    REQUIRE(g && kino__call_rows_take(&rows, g));
+    REQUIRE_EQ(kino__call_rows_count(&rows), (size_t)7);
+    if (column == KINO__CALL_ROW_COLUMNS)
+        rows.parts.items[0].first_row = value;
+    else if (row == 7)
+        rows.columns[column].count--;
+    else
+        rows.columns[column].items[row] = value;
+    kino__call_rows_pack(&(kino__pack){.out = &bytes}, &rows);
+    kino__pack from = {.at = bytes.data, .end = bytes.data + bytes.size};
+    kino__call_rows_pack(&from, &loaded);
+    bool is_loaded = !from.is_damaged && from.at == from.end;
+    for (size_t i = 0; is_loaded && i < 7; i++) {
+        kino__call_row a = kino__call_rows_at(&rows, i), b = kino__call_rows_at(&loaded, i);
+        CHECK(a.parent == b.parent && a.kernel_start == b.kernel_start && a.name == b.name);
+    }
+    kino__buffer_deinit(&bytes);
+    kino__call_rows_deinit(&rows);
+    kino__call_rows_deinit(&loaded);
+    kino__call_graph_free(g);
+    kino__trace_free(trace);
+    return is_loaded;
+}
+
+TEST(saved_rows_that_point_nowhere_are_refused)
+{
+    const uint32_t thread = UINT32_MAX - 1;
+    CHECK(is_loaded_with(KINO__CALL_ROW_PARENT, 0, UINT32_MAX)); /* in no tree */
+    CHECK(is_loaded_with(KINO__CALL_ROW_PARENT, 3, 6));
+    CHECK(is_loaded_with(KINO__CALL_ROW_PARENT, 3, thread));
+    CHECK(!is_loaded_with(KINO__CALL_ROW_PARENT, 3, 7));
+    CHECK(!is_loaded_with(KINO__CALL_ROW_PARENT, 3, thread - 1)); /* there is one */
+    CHECK(is_loaded_with(KINO__CALL_ROW_NAME, 6, 0));
+    CHECK(!is_loaded_with(KINO__CALL_ROW_NAME, 6, 6)); /* launches share one */
+    CHECK(!is_loaded_with(KINO__CALL_ROW_FIRST, 2, 3));
+    CHECK(!is_loaded_with(KINO__CALL_ROW_LAST, 2, 3));
+    CHECK(is_loaded_with(KINO__CALL_ROW_LAST, 2, 0));
+    CHECK(!is_loaded_with(KINO__CALL_ROW_HEIGHT, 7, 0)); /* a row less */
+    CHECK(!is_loaded_with(KINO__CALL_ROW_EVENT, 7, 0));
+    CHECK(!is_loaded_with(KINO__CALL_ROW_COLUMNS, 0, 1)); /* rows of no trace */
 }
 
 /* The slow obvious way: the parent is the shortest span around it that comes first. */
