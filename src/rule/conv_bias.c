@@ -91,10 +91,9 @@ static void look(const kino__rule_look *l)
         uint32_t row = items->items[i].row, node = kino__profile_node_of(p, row);
         size_t before = work.count;
         if (node == KINO__NO_NODE || p->nodes.items[node].is_dropped ||
-            !kino__scan_is_in_step(l->scan, l->trace->ts[row]) ||
-            !has_bias(l->trace, row, &cursor, &inputs))
+            !kino__scan_is_in_step(l->scan, l->trace->ts[row]))
             continue;
-        if (!precedes_norm(l, node, &work)) {
+        if (!precedes_norm(l, node, &work) || !has_bias(l->trace, row, &cursor, &inputs)) {
             work.count = before;
             continue;
         }

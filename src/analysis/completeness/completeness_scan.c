@@ -424,15 +424,23 @@ static void check_profiler(const kino__trace *trace, kino__check_finding *findin
 
 /* -- what is missing -- */
 
-static bool is_collective(const kino__trace *trace, uint32_t row)
+/* Each name is judged once, as a kernel's and as a span's: `judged` has a bit for either. */
+static bool is_collective(const kino__trace *trace, uint32_t row, uint8_t *judged)
 {
+    enum { AS_KERNEL = 1, AS_SPAN = 2 };
     uint32_t kind = kind_bit(trace, row);
-    kino_str name = kino__trace_string(trace, trace->name[row]);
+    kino_strid id = trace->name[row];
+    uint8_t as = 0;
     if (kind & KINO__KIND_BIT(KINO__KIND_KERNEL))
-        return kino__comm_of_kernel(name).kind != KINO__COMM_NONE;
-    if (kind & (KINO__KIND_BIT(KINO__KIND_OP) | KINO__KIND_BIT(KINO__KIND_ANNOTATION)))
-        return kino__comm_of_span(name).kind != KINO__COMM_NONE;
-    return false;
+        as = AS_KERNEL;
+    else if (kind & (KINO__KIND_BIT(KINO__KIND_OP) | KINO__KIND_BIT(KINO__KIND_ANNOTATION)))
+        as = AS_SPAN;
+    if (!as || id == KINO_NO_STRING || judged[id] & as)
+        return false;
+    judged[id] |= as;
+    kino_str name = kino__trace_string(trace, id);
+    kino__comm comm = as == AS_KERNEL ? kino__comm_of_kernel(name) : kino__comm_of_span(name);
+    return comm.kind != KINO__COMM_NONE;
 }
 
 /* "[]" and "{}" say as little as nothing. */
@@ -450,15 +458,19 @@ static kino_status check_metadata(const kino__trace *trace, kino__check_finding 
     kino__step_list steps = {0};
     bool has_list = kino__trace_find_steps(trace, &steps), has_steps = steps.count > 0;
     kino__vec_deinit(&steps);
-    if (!has_list)
+    uint8_t *judged = calloc(kino__string_pool_count(&trace->strings) + 1, 1);
+    if (!has_list || !judged) {
+        free(judged);
         return kino__fail_nomem(err);
+    }
     bool has_kernels = false, has_collectives = false;
     int64_t events = 0;
     for (uint32_t row = 0; row < trace->event_count; row++) {
         events += trace->phase[row] != 'M';
         has_kernels |= kino__category_kind(trace->category[row]) == KINO__KIND_KERNEL;
-        has_collectives = has_collectives || is_collective(trace, row);
+        has_collectives = has_collectives || is_collective(trace, row, judged);
     }
+    free(judged);
     bool has_properties = !is_empty(kino__trace_metadata(trace, "deviceProperties"));
     bool has_info = !is_empty(kino__trace_metadata(trace, "distributedInfo"));
     findings[KINO__FINDING_NO_EVENTS].count = events == 0;
