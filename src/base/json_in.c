@@ -58,27 +58,6 @@ static uint32_t hex4(const char *at)
     return value;
 }
 
-static char *put_utf8(char *out, uint32_t code)
-{
-    if (code < 0x80) {
-        *out++ = (char)code;
-        return out;
-    }
-    if (code < 0x800) {
-        *out++ = (char)(0xc0 | code >> 6);
-    } else {
-        if (code < 0x10000) {
-            *out++ = (char)(0xe0 | code >> 12);
-        } else {
-            *out++ = (char)(0xf0 | code >> 18);
-            *out++ = (char)(0x80 | (code >> 12 & 0x3f));
-        }
-        *out++ = (char)(0x80 | (code >> 6 & 0x3f));
-    }
-    *out++ = (char)(0x80 | (code & 0x3f));
-    return out;
-}
-
 /* One escape at the backslash; what it stands for is never longer. */
 static kino_status read_escape(parser *p, char **out)
 {
@@ -103,7 +82,7 @@ static kino_status read_escape(parser *p, char **out)
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
         size = 12;
     }
-    *out = put_utf8(*out, code);
+    *out = kino__utf8_put(*out, code);
     p->at += size;
     return KINO_OK;
 }

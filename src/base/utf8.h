@@ -1,4 +1,4 @@
-/* utf8.h - stepping through text that may not be UTF-8. */
+/* utf8.h - stepping through text that may not be UTF-8; writing code points. */
 #ifndef KINO__BASE_UTF8_H
 #define KINO__BASE_UTF8_H
 
@@ -28,6 +28,28 @@ static inline size_t kino__utf8_sequence(const char *at, const char *end, uint32
         return 0;
     *code_point = value;
     return length;
+}
+
+/* Writes a code point, 1 to 4 bytes; returns where it ends. */
+static inline char *kino__utf8_put(char *out, uint32_t code)
+{
+    if (code < 0x80) {
+        *out++ = (char)code;
+        return out;
+    }
+    if (code < 0x800) {
+        *out++ = (char)(0xc0 | code >> 6);
+    } else {
+        if (code < 0x10000) {
+            *out++ = (char)(0xe0 | code >> 12);
+        } else {
+            *out++ = (char)(0xf0 | code >> 18);
+            *out++ = (char)(0x80 | (code >> 12 & 0x3f));
+        }
+        *out++ = (char)(0x80 | (code >> 6 & 0x3f));
+    }
+    *out++ = (char)(0x80 | (code & 0x3f));
+    return out;
 }
 
 #define KINO__UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */

@@ -15,7 +15,7 @@ typedef struct list {
 
 static list list_of(kino_str text)
 {
-    if (text.size == 0 || text.data[0] != '[')
+    if (text.size == 0 || (text.data[0] != '[' && text.data[0] != '('))
         return (list){text.data, text.data};
     return (list){text.data + 1, text.data + text.size};
 }
@@ -31,7 +31,7 @@ static bool next_entry(list *l, kino_str *entry)
     const char *p = l->at;
     while (p < l->end && is_between(*p))
         p++;
-    if (p == l->end || *p == ']') {
+    if (p == l->end || *p == ']' || *p == ')') {
         l->at = l->end;
         return false;
     }
@@ -44,9 +44,9 @@ static bool next_entry(list *l, kino_str *entry)
             p += *p == '\\' && p + 1 < l->end;
         } else if (*p == '"') {
             is_text = true;
-        } else if (*p == '[') {
+        } else if (*p == '[' || *p == '(') {
             depth++;
-        } else if ((*p == ']' && depth-- == 0) || (*p == ',' && depth == 0)) {
+        } else if (((*p == ']' || *p == ')') && depth-- == 0) || (*p == ',' && depth == 0)) {
             break;
         }
     }
@@ -143,13 +143,11 @@ kino_str kino__op_inputs_dims(kino_str args)
     return dims;
 }
 
-bool kino__op_inputs_read(kino__op_inputs *inputs, kino_str args)
+bool kino__op_inputs_read_lists(kino__op_inputs *inputs, kino_str dims, kino_str strides,
+                                kino_str types, kino_str values)
 {
-    kino_str dims = kino__op_inputs_dims(args);
-    list all_dims = list_of(dims),
-         all_strides = list_of(kino__args_find(args, KINO__STR("Input Strides"))),
-         all_types = list_of(kino__args_find(args, KINO__STR("Input type"))),
-         all_values = list_of(kino__args_find(args, KINO__STR("Concrete Inputs")));
+    list all_dims = list_of(dims), all_strides = list_of(strides), all_types = list_of(types),
+         all_values = list_of(values);
     inputs->items.count = inputs->numbers.count = 0;
     inputs->argument_count = 0;
     inputs->dims = dims;
@@ -169,6 +167,14 @@ bool kino__op_inputs_read(kino__op_inputs *inputs, kino_str args)
     }
 }
 
+bool kino__op_inputs_read(kino__op_inputs *inputs, kino_str args)
+{
+    return kino__op_inputs_read_lists(inputs, kino__op_inputs_dims(args),
+                                      kino__args_find(args, KINO__STR("Input Strides")),
+                                      kino__args_find(args, KINO__STR("Input type")),
+                                      kino__args_find(args, KINO__STR("Concrete Inputs")));
+}
+
 void kino__op_inputs_deinit(kino__op_inputs *inputs)
 {
     kino__vec_deinit(&inputs->items);
@@ -181,6 +187,43 @@ const kino__op_input *kino__op_inputs_at(const kino__op_inputs *inputs, uint32_t
         if (inputs->items.items[i].argument == argument)
             return &inputs->items.items[i];
     return NULL;
+}
+
+/* -- values -- */
+
+bool kino__op_input_to_int(const kino__op_input *input, int64_t *out)
+{
+    return kino__str_to_int(input->value, out);
+}
+
+bool kino__op_input_to_bool(const kino__op_input *input, bool *out)
+{
+    *out = kino__str_is(input->value, "True") || kino__str_is(input->value, "true");
+    return *out || kino__str_is(input->value, "False") || kino__str_is(input->value, "false");
+}
+
+bool kino__op_input_to_ints(const kino__op_input *input, int64_t *out, uint32_t room,
+                            uint32_t *count)
+{
+    int64_t number;
+    *count = 0;
+    if (kino__op_input_to_int(input, &number)) {
+        if (room)
+            out[(*count)++] = number;
+        return true;
+    }
+    list l = list_of(input->value);
+    bool is_list = l.at != l.end, is_true;
+    kino__op_input entry = {0};
+    while (next_entry(&l, &entry.value)) {
+        if (kino__op_input_to_bool(&entry, &is_true))
+            number = is_true;
+        else if (!kino__op_input_to_int(&entry, &number))
+            return false;
+        if (*count < room)
+            out[(*count)++] = number;
+    }
+    return is_list;
 }
 
 /* -- sizes -- */

@@ -8,7 +8,8 @@
  *   "Concrete Inputs": ["", "", "1.5", "[2, 3]"]
  *
  * which become items: each tensor one, each tensor of a list one, and each other argument one. Any
- * of the lists may be missing, shorter, or damaged: what it does not say is absent. */
+ * of the lists may be missing, shorter, or damaged: what it does not say is absent. Other sources of
+ * calls (cost/op_call.h) fill the same value. */
 #ifndef KINO__STORE_OP_INPUTS_H
 #define KINO__STORE_OP_INPUTS_H
 
@@ -24,6 +25,7 @@ typedef struct kino__op_input {
     uint32_t first_stride, stride_count; /* in numbers; 0: not recorded */
     kino_str type;                       /* as written, without quotes; empty: not recorded */
     kino_str value;                      /* the same; empty: none */
+    kino_str keyword;                    /* empty: by position */
 } kino__op_input;
 
 /* Views of the text that was read. */
@@ -45,6 +47,9 @@ kino_str kino__op_inputs_dims(kino_str args);
 /* From the argument object of an event (kino__args_text), into a zeroed or used value, whose memory
  * is used again. False when memory is out. */
 bool kino__op_inputs_read(kino__op_inputs *inputs, kino_str args);
+/* The same from the four lists as written, any of them empty. */
+bool kino__op_inputs_read_lists(kino__op_inputs *inputs, kino_str dims, kino_str strides,
+                                kino_str types, kino_str values);
 void kino__op_inputs_deinit(kino__op_inputs *inputs);
 
 /* The item of an argument, the first of a list; NULL: there are not so many. */
@@ -61,6 +66,14 @@ static inline const int64_t *kino__op_input_strides(const kino__op_inputs *input
 {
     return inputs->numbers.items + input->first_stride;
 }
+
+/* The value of an argument that is no tensor, in the spelling of C++ or of Python: an integer ("3"),
+ * a truth ("True", "false"), a list of integers ("[1, 1]", "(1, 1)"; one integer is a list of one;
+ * truths count 1 and 0). False where it is none, or not recorded. Of a list at most `room` are stored. */
+bool kino__op_input_to_int(const kino__op_input *input, int64_t *out);
+bool kino__op_input_to_bool(const kino__op_input *input, bool *out);
+bool kino__op_input_to_ints(const kino__op_input *input, int64_t *out, uint32_t room,
+                            uint32_t *count);
 
 /* Of a tensor; INT64_MAX where it overflows. */
 int64_t kino__op_input_elements(const kino__op_inputs *inputs, const kino__op_input *input);
