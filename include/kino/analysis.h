@@ -61,6 +61,9 @@ KINO_API bool kino_analysis_find(const char *name, kino_analysis_info *out);
 /* All of them as one table: name, help, parameters, tables. */
 KINO_API KINO_NODISCARD kino_status kino_analysis_list(kino_result **out, kino_error *err);
 
+/* Accelerators whose limits are known, as one table: peak rates by precision, bandwidths, source. */
+KINO_API KINO_NODISCARD kino_status kino_peaks_list(kino_result **out, kino_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,8 @@
 /* own_tables.c - see own_tables.h. */
 #include "cli/own_tables.h"
 
+#include <math.h>
+
 #include "base/error.h"
 
 static void add_cell(kino__cells *cells, kino_cell cell)
@@ -17,6 +19,14 @@ void kino__cells_add_int(kino__cells *cells, int64_t value)
     kino_cell cell = {.kind = KINO_CELL_NULL};
     if (value != KINO_NO_INT)
         cell = (kino_cell){.kind = KINO_CELL_INT, .value.integer = value};
+    add_cell(cells, cell);
+}
+
+void kino__cells_add_real(kino__cells *cells, double value)
+{
+    kino_cell cell = {.kind = KINO_CELL_NULL};
+    if (!isnan(value))
+        cell = (kino_cell){.kind = KINO_CELL_FLOAT, .value.real = value};
     add_cell(cells, cell);
 }
 

@@ -1,5 +1,5 @@
 /* own_tables.h - tables that a command fills itself, row after row, and shows together: those of
- * kino trigger, kino status and kino doctor. */
+ * kino trigger, kino status, kino doctor and kino peaks. */
 #ifndef KINO__CLI_OWN_TABLES_H
 #define KINO__CLI_OWN_TABLES_H
 
@@ -12,6 +12,7 @@ typedef struct kino__cells {
 } kino__cells;
 
 void kino__cells_add_int(kino__cells *cells, int64_t value);     /* KINO_NO_INT: null */
+void kino__cells_add_real(kino__cells *cells, double value);     /* NaN: null */
 void kino__cells_add_text(kino__cells *cells, const char *text); /* NULL: null; borrowed */
 
 enum { KINO__OWN_TABLES = 3 };
