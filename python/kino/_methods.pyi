@@ -119,6 +119,10 @@ class CollectivesResult(Result):
     sizes: Table
     ranks: Table
 
+class FwdBwdResult(Result):
+    operators: Table
+    pairs: Table
+
 class FunctionsResult(Result):
     functions: Table
     lines: Table
@@ -854,6 +858,22 @@ class AnalysisMethods:
 
         >>> run.launch_bound().name
         'launch_bound'
+        """
+
+    def fwd_bwd(self) -> FwdBwdResult:
+        """Which backward operator belongs to which forward operator.
+
+        Links each backward operator to the forward operator that recorded it, by the
+        thread of the forward pass and autograd's sequence number, else by autograd's
+        flows. Sequence numbers count per thread: the number alone does not identify an
+        operator. The table 'pairs' (JSON, CSV, SQL) has one row per backward operator.
+
+        Tables:
+            operators: one row per pair of operators, most device time first
+            pairs: one row per backward operator, in order of threads and time
+
+        >>> [table.name for table in run.fwd_bwd()]
+        ['operators', 'pairs']
         """
 
     def python_stacks(self, *, stacks: Literal['combined', 'python', 'op'] | None = 'combined', where: Literal['host', 'device', 'all'] | None = 'host', threads: bool | str | None = False, steps_apart: bool | str | None = False, min_share: float | str | None = '0') -> Table:
