@@ -11,6 +11,9 @@ pyarrow and DuckDB take as they are:
         run.query("SELECT name, sum(dur) FROM kernel GROUP BY name ORDER BY 2 DESC LIMIT 10")
         run.events(["ts", "dur", "name"]).to_arrow()         # the store's columns, without a copy
 """
+from importlib.util import find_spec as _find_spec
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from ._definitions import Analysis, Column, Parameter, TableDefinition, analyses
 from ._demo import demo, formats
 from ._diff import Diff, diff
@@ -24,6 +27,10 @@ from ._run import Run, Trace, open
 from ._server import Server, serve
 from ._table import Result, Table
 
+if _TYPE_CHECKING:
+    from .profiler import (ExecutionTraceObserver, ProfilerAction, ProfilerActivity, join_requests, profile, record_function, schedule,
+                           supported_activities, tensorboard_trace_handler)
+
 __version__ = _version()
 
 __all__ = ["Analysis", "ArgumentError", "CancelledError", "Check", "Column", "Diff", "Error", "Events", "FileError", "Finding",
@@ -31,9 +38,11 @@ __all__ = ["Analysis", "ArgumentError", "CancelledError", "Check", "Column", "Di
            "SqlError", "Table", "TableDefinition", "Trace", "UnavailableError", "__version__", "analyses", "demo", "diff",
            "event_columns", "formats", "open", "program", "serve"]
 
-# What needs PyTorch is imported when it is first used.
-_PROFILER = ("ExecutionTraceObserver", "ProfilerAction", "ProfilerActivity", "join_requests", "profile", "record_function",
-             "schedule", "supported_activities", "tensorboard_trace_handler")
+# What needs PyTorch is imported when it is first used; without PyTorch it is not there.
+_PROFILER = ["ExecutionTraceObserver", "ProfilerAction", "ProfilerActivity", "join_requests", "profile", "record_function",
+             "schedule", "supported_activities", "tensorboard_trace_handler"]
+if _find_spec("torch"):
+    __all__ += _PROFILER
 
 
 def __getattr__(name: str) -> object:
@@ -41,3 +50,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'kino' has no attribute '{name}'")
     from . import profiler
     return getattr(profiler, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

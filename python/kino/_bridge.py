@@ -119,7 +119,10 @@ def load() -> ctypes.CDLL:
 
 
 def attach() -> None:
-    """Operators take part in traces on request from now on; once is enough in a process."""
+    """Operators take part in traces on request from now on; once is enough in a process.
+
+    >>> kino.join_requests()
+    """
     global _client, _client_pid
     bridge = load()
     with _lock:

@@ -34,7 +34,7 @@ def begin():
 if __name__ == "__main__":
     begin()
 
-from python import profile_compare, profile_life, profile_ranks  # noqa: E402 (they need torch)
+from python import profile_compare, profile_docs, profile_life, profile_ranks  # noqa: E402 (they need torch)
 
 
 def main():
@@ -45,6 +45,7 @@ def main():
         profile_compare.run(report)
         profile_life.run(report)
         profile_ranks.run(report)
+        profile_docs.run(report)
         os.chdir("/")
     return report.finish()
 

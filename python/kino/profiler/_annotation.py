@@ -15,11 +15,13 @@ class record_function:  # noqa: N801 (PyTorch's name)
     """A range of the program under a name, as context manager or decorator; shown as an annotation by Kino and by PyTorch's profiler,
     whichever records. May begin and end on different threads and among other tasks of an event loop.
 
-        with kino.record_function("load"):
-            ...
-
-        @kino.record_function("encode")
-        async def encode(batch): ...
+    >>> with kino.profile() as p:
+    ...     with kino.record_function("load"):
+    ...         _ = torch.ones(2)
+    >>> "load" in {event.name for event in p.events()}
+    True
+    >>> @kino.record_function("encode")
+    ... async def encode(batch): ...
     """
 
     def __init__(self, name: str, args: Optional[str] = None) -> None:

@@ -41,6 +41,11 @@ class profile:  # noqa: N801 (PyTorch's name)
 
     New: `memory` ("256MB") is what the recorder may use, `all_threads=False` records the calling thread and its backward threads
     only, as PyTorch does; `report()`, `run()` and `show()`.
+
+    >>> with kino.profile(record_shapes=True) as p:
+    ...     _ = torch.ones(4) + 1
+    >>> "aten::add" in {row.key for row in p.key_averages()}
+    True
     """
 
     def __init__(self, *, activities: Optional[Iterable[Any]] = None, schedule: Optional[Callable[[int], ProfilerAction]] = None,
@@ -78,7 +83,11 @@ class profile:  # noqa: N801 (PyTorch's name)
     # -- a window --
 
     def prepare_trace(self) -> None:
-        """Everything that takes time, before start_trace: buffers, and on first use the bridge to PyTorch."""
+        """Everything that takes time, before start_trace: buffers, and on first use the bridge to PyTorch.
+
+        >>> p = kino.profile(); p.prepare_trace(); p.get_trace_id() is not None
+        True
+        """
         if self._window is not None:
             self._end_cycle()
         self._bridge = _bridge.load()
@@ -95,6 +104,13 @@ class profile:  # noqa: N801 (PyTorch's name)
         self._window, self._events = None, None
 
     def start_trace(self) -> None:
+        """Starts the window that prepare_trace prepared.
+
+        >>> p = kino.profile(); p.prepare_trace()
+        >>> p.start_trace(); _ = torch.ones(2); p.stop_trace()
+        >>> len(p.events()) > 0
+        True
+        """
         if self._required("starting trace").is_over:
             self.prepare_trace()  # a schedule that goes from RECORD to WARMUP; PyTorch crashes here
         window = self._required("starting trace")
@@ -109,6 +125,13 @@ class profile:  # noqa: N801 (PyTorch's name)
         self._switch(ProfilerActivity.CPU in self.activities)
 
     def stop_trace(self) -> None:
+        """Ends the window: what it recorded can be read now.
+
+        >>> p = kino.profile(); p.prepare_trace()
+        >>> p.start_trace(); _ = torch.ones(2); p.stop_trace()
+        >>> len(p.events()) > 0
+        True
+        """
         window = self._required("stopping trace")
         if self.execution_trace_observer:
             self.execution_trace_observer.stop()
@@ -128,7 +151,14 @@ class profile:  # noqa: N801 (PyTorch's name)
         self._bridge.kino_torch_enable(bits)
 
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[ProfilerActivity]) -> None:
-        """Pauses or resumes operators while recording. Devices are not switched: NotImplementedError."""
+        """Pauses or resumes operators while recording. Devices are not switched: NotImplementedError.
+
+        >>> with kino.profile() as p:
+        ...     p.toggle_collection_dynamic(False, [kino.ProfilerActivity.CPU])
+        ...     _ = torch.ones(2)
+        >>> len(p.events())
+        0
+        """
         wanted = set(activities)
         if wanted - {ProfilerActivity.CPU}:
             raise NotImplementedError("only ProfilerActivity.CPU can be switched while recording")
@@ -148,15 +178,34 @@ class profile:  # noqa: N801 (PyTorch's name)
             self.execution_trace_observer.cleanup()
 
     def start(self) -> None:
+        """What `with` does first.
+
+        >>> p = kino.profile(); p.start(); _ = torch.ones(2); p.stop()
+        >>> len(p.events()) > 0
+        True
+        """
         self._transit(_NONE, self.current_action)
         self._mark_step()
 
     def stop(self) -> None:
+        """What `with` does last; on_trace_ready is called where a window was open.
+
+        >>> p = kino.profile(on_trace_ready=lambda window: print("ready")); p.start(); p.stop()
+        ready
+        """
         self._end_step()
         self._transit(self.current_action, None)
 
     def step(self) -> None:
-        """The next step begins."""
+        """The next step begins.
+
+        >>> with kino.profile(schedule=kino.schedule(wait=0, warmup=1, active=1)) as p:
+        ...     for number in range(2):
+        ...         _ = torch.ones(2)
+        ...         p.step()
+        >>> p.step_num
+        2
+        """
         self._end_step()
         previous, following = self.current_action, self.schedule(self.step_num + 1)
         self.step_num += 1
@@ -196,19 +245,38 @@ class profile:  # noqa: N801 (PyTorch's name)
         return self._window
 
     def export_chrome_trace(self, path: str, use_python_export: bool = False) -> None:
-        """Writes the last window: .json, .json.gz, .kino, or another format of kino.formats(); as often as one likes."""
+        """Writes the last window: .json, .json.gz, .kino, or another format of kino.formats(); as often as one likes.
+
+        >>> p.export_chrome_trace("window.json.gz")
+        >>> len(kino.open("window.json.gz", progress=False).traces)
+        1
+        """
         self._required("exporting chrome trace").write(os.fspath(path))
 
     def run(self) -> Run:
-        """The engine's run of the last window: analyses, SQL, Arrow; no file is left."""
+        """The engine's run of the last window: analyses, SQL, Arrow; no file is left.
+
+        >>> len(p.run().query("SELECT name FROM event")) > 0
+        True
+        """
         return self._required("reading it").run()
 
     def report(self, **options: Any) -> Report:
-        """Where the time went and what to do first: Run.report of the last window."""
+        """Where the time went and what to do first: Run.report of the last window.
+
+        >>> type(p.report()).__name__
+        'Report'
+        """
         return self.run().report(**options)
 
     def show(self) -> Any:
-        """The web UI on the last window."""
+        """The web UI on the last window.
+
+        >>> p.show()
+        Traceback (most recent call last):
+        ...
+        NotImplementedError: write the trace and open it: kino serve TRACE
+        """
         raise NotImplementedError("write the trace and open it: kino serve TRACE")
 
     def _read_events(self) -> list[Any]:
@@ -221,21 +289,32 @@ class profile:  # noqa: N801 (PyTorch's name)
         return found
 
     def events(self) -> EventList:
-        """PyTorch's FunctionEvents: of the last window, with acc_events of all."""
+        """PyTorch's FunctionEvents: of the last window, with acc_events of all.
+
+        >>> "aten::ones" in {event.name for event in p.events()}
+        True
+        """
         if self._events is None:
             self._events = _events.event_list(self._kept + self._read_events(), self.use_device, self.profile_memory, self.with_flops)
         return self._events
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
                      group_by_overload_name: bool = False) -> EventList:
-        """Events added up by name; `.table(...)` prints them."""
+        """Events added up by name; `.table(...)` prints them.
+
+        >>> "aten::ones" in p.key_averages().table(sort_by="self_cpu_time_total")
+        True
+        """
         if group_by_overload_name:
             raise NotImplementedError("overload names are not recorded")
         self._need_stacks(bool(group_by_stack_n))
         return self.events().key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
     def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """A line for each stack of Python functions with the metric's sum, for flame graphs."""
+        """A line for each stack of Python functions with the metric's sum, for flame graphs.
+
+        >>> p.export_stacks("stacks.txt")
+        """
         self._need_stacks(True)
         self.events().export_stacks(path, metric)
 
@@ -244,27 +323,55 @@ class profile:  # noqa: N801 (PyTorch's name)
             raise NotImplementedError("there are no stacks: this build has no kino._tracer for this Python")
 
     def export_memory_timeline(self, path: str, device: Optional[str] = None) -> None:
+        """Not in kino.profile.
+
+        >>> p.export_memory_timeline("memory.html")
+        Traceback (most recent call last):
+        ...
+        NotImplementedError: deprecated by PyTorch; run().memory() has the memory over time
+        """
         raise NotImplementedError("deprecated by PyTorch; run().memory() has the memory over time")
 
     # -- metadata --
 
     def add_metadata(self, key: str, value: str) -> None:
-        """A text in the trace."""
+        """A text in the trace.
+
+        >>> with kino.profile() as p:
+        ...     p.add_metadata("model", "resnet")
+        """
         self.add_metadata_json(key, _metadata.quoted(value))
 
     def add_metadata_json(self, key: str, value: str) -> None:
-        """A JSON value in the trace."""
+        """A JSON value in the trace.
+
+        >>> with kino.profile() as p:
+        ...     p.add_metadata_json("layers", "[64, 64]")
+        """
         if self._window is None:
             self._pending[key] = value
         else:
             self._window.metadata(key, value)
 
     def preset_metadata_json(self, key: str, value: str) -> None:
-        """A JSON value in the trace of every window from the next one on."""
+        """A JSON value in the trace of every window from the next one on.
+
+        >>> p.preset_metadata_json("host", '"a"')
+        """
         self.preset_metadata[key] = value
 
     def get_trace_id(self) -> Optional[str]:
+        """The name of the last window; None before the first.
+
+        >>> kino.profile().get_trace_id() is None
+        True
+        """
         return self._window.trace_id if self._window else None
 
     def set_custom_trace_id_callback(self, callback: Callable[[], str]) -> None:
+        """What gives names to windows from the next one on.
+
+        >>> p = kino.profile(); p.set_custom_trace_id_callback(lambda: "mine"); p.prepare_trace(); p.get_trace_id()
+        'mine'
+        """
         self.custom_trace_id_callback = callback

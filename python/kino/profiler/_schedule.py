@@ -26,7 +26,12 @@ def _action(step: int, wait: int, warmup: int, active: int, repeat: int) -> Prof
 def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0,
              skip_first_wait: int = 0) -> Callable[[int], ProfilerAction]:
     """For profile(schedule=...): after `skip_first` steps, cycles of `wait` steps without, `warmup` steps of preparation, and
-    `active` recorded ones; `repeat` cycles, 0: until the end. `skip_first_wait`: the first cycle does not wait."""
+    `active` recorded ones; `repeat` cycles, 0: until the end. `skip_first_wait`: the first cycle does not wait.
+
+    >>> plan = kino.schedule(wait=1, warmup=1, active=2)
+    >>> [plan(step).name for step in range(5)]
+    ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
+    """
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
         raise AssertionError(f"Invalid profiler schedule arguments. Got wait={wait}, warmup={warmup}, active={active}, "
                              f"repeat={repeat}, skip_first={skip_first}: active must be positive, the others not negative.")
@@ -46,7 +51,14 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
 def tensorboard_trace_handler(dir_name: str, worker_name: Optional[str] = None, use_gzip: bool = False,
                               use_python_export: bool = False) -> Callable[[Any], None]:
     """For profile(on_trace_ready=...): writes each window to `dir_name` under the name that TensorBoard's plugin looks for.
-    `use_python_export` is taken and has no meaning here."""
+    `use_python_export` is taken and has no meaning here.
+
+    >>> import os
+    >>> with kino.profile(on_trace_ready=kino.tensorboard_trace_handler("log", use_gzip=True)):
+    ...     _ = torch.ones(2)
+    >>> os.listdir("log")[0].endswith(".pt.trace.json.gz")
+    True
+    """
     def write(profiler: Any) -> None:
         try:
             os.makedirs(dir_name, exist_ok=True)

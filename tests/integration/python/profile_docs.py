@@ -1,0 +1,13 @@
+"""What needs PyTorch is among the public names of kino, and has doc strings with examples that run."""
+import kino
+import torch
+
+from . import docs
+
+
+def run(report):
+    report.equal("the profiler's names are public", sorted(set(kino._PROFILER) - set(kino.__all__)), [])
+    report.equal("and listed", sorted(set(kino._PROFILER) - set(dir(kino))), [])
+    with kino.profile() as recorded:
+        torch.ones(2).add(1)
+    docs.check_examples(report, {"kino": kino, "torch": torch, "p": recorded}, docs.public_names(kino._PROFILER), {}, 30)
