@@ -19,5 +19,6 @@ need("pandas", "kino.hta")
 from .common.trace import Trace, TraceCollection  # noqa: E402 (pandas is looked for first)
 from .trace_analysis import TimeSeriesTypes, TraceAnalysis  # noqa: E402
 from .trace_diff import DeviceType, LabeledTrace, TraceDiff  # noqa: E402
+from .version import __version__  # noqa: E402
 
-__all__ = ["DeviceType", "LabeledTrace", "TimeSeriesTypes", "Trace", "TraceAnalysis", "TraceCollection", "TraceDiff"]
+__all__ = ["DeviceType", "LabeledTrace", "TimeSeriesTypes", "Trace", "TraceAnalysis", "TraceCollection", "TraceDiff", "__version__"]

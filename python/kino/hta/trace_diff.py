@@ -9,9 +9,16 @@ from typing import Any, Optional, Union
 import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 from . import _plots
+from ._needs import need
 from .common.trace import Trace
 from .configs.config import logger
 from .utils.utils import flatten_column_names, shorten_name
+
+
+def __getattr__(name: str) -> Any:
+    if name == "go":  # plotly's, which code written for HTA may look for here
+        return need("plotly.graph_objects", "a chart")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 class DeviceType(Enum):

@@ -149,6 +149,6 @@ def check_plots(report):
 
 
 def run(report):
-    logging.getLogger("kino.hta").setLevel(logging.CRITICAL)
+    logging.getLogger("hta").setLevel(logging.CRITICAL)
     for check in (check_links, check_trace, check_filters, check_stacks, check_ranks, check_plots):
         check(report)

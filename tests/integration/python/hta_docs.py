@@ -40,7 +40,7 @@ def public_names():
 
 
 def run(report):
-    logging.getLogger("kino.hta").setLevel(logging.CRITICAL)
+    logging.getLogger("hta").setLevel(logging.CRITICAL)
     os.makedirs("examples")
     os.chdir("examples")
     kino.demo("demo-run", ranks=2, steps=3, size="300kB")

@@ -277,7 +277,7 @@ def check_tools(report):
 
 
 def run(report):
-    logging.getLogger("kino.hta").setLevel(logging.CRITICAL)
+    logging.getLogger("hta").setLevel(logging.CRITICAL)
     is_all = os.environ.get("KINO_TIER") == "all"
     for case in hta.cases():
         if is_all or case.name not in LARGE:

@@ -74,3 +74,21 @@ class CPEdge:
     end: int
     type: CPEdgeType
     weight: Union[int, float] = 0
+
+
+@dataclass(frozen=True)
+class CPGraphData:
+    """What a saved graph has beside its nodes, edges and events.
+
+    >>> from kino.hta.analyzers._critical_path_types import CPGraphData
+    >>> CPGraphData([], [0, 1], {7}, set(), {}, {}, {}).critical_path_nodes
+    [0, 1]
+    """
+
+    node_list: list[CPNode]
+    critical_path_nodes: list[int]
+    critical_path_events_set: set[int]
+    critical_path_edges_set: set[CPEdge]
+    event_to_start_node_map: dict[int, int]
+    event_to_end_node_map: dict[int, int]
+    edge_to_event_map: dict[tuple[int, int], int]

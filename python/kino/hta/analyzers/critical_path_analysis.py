@@ -1,10 +1,12 @@
 """The critical path of a region, as a graph of networkx: the engine finds it, the graph is for looking and for what-ifs."""
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Iterable
-from typing import Any, Optional, Union
+from dataclasses import fields
+from typing import Any, Callable, Optional, Union
 
 import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
@@ -15,13 +17,19 @@ from ..common.trace_symbol_table import TraceSymbolTable, decode_symbol_id_to_sy
 from ..configs import env_options
 from ..configs.config import logger
 from ..utils.utils import is_comm_kernel
-from ._critical_path_types import DEFAULT_EDGE_TYPES_IN_VIZ, BoundType, CPEdge, CPEdgeType, CPNode
+from . import _critical_path_files, _critical_path_frames
+from ._critical_path_types import DEFAULT_EDGE_TYPES_IN_VIZ, BoundType, CPEdge, CPEdgeType, CPGraphData, CPNode
 
 nx = need("networkx", "a critical path")
 _NUMBER = 0xffffffff
 
-__all__ = ["DEFAULT_EDGE_TYPES_IN_VIZ", "BoundType", "CPEdge", "CPEdgeType", "CPGraph", "CPNode", "CriticalPathAnalysis",
-           "restore_cpgraph"]
+__all__ = ["CUDA_RUNTIME_EVENTS", "DEFAULT_EDGE_TYPES_IN_VIZ", "KERNEL_KERNEL_DELAY_THRESHOLD_US", "BoundType", "CPEdge", "CPEdgeType",
+           "CPGraph", "CPNode", "CriticalPathAnalysis", "restore_cpgraph"]
+
+#: Calls that hold the lock of the CUDA runtime.
+CUDA_RUNTIME_EVENTS = frozenset(["cudaHostAlloc", "cudaLaunchKernel", "cudaMemcpyAsync"])
+#: Kernels that start later than this after the one before do not depend on it.
+KERNEL_KERNEL_DELAY_THRESHOLD_US = 1500
 
 
 def _microseconds(value: int) -> Union[int, float]:
@@ -32,17 +40,24 @@ class CPGraph(nx.DiGraph):  # type: ignore[misc,name-defined]
     """Starts and ends of events as nodes, what lets one come after another as edges; and the longest path through them.
 
     ``node_list`` has the nodes, each edge its CPEdge as "object"; ``critical_path_nodes``, ``critical_path_events_set`` and
-    ``critical_path_edges_set`` are the path. After changing weights, critical_path() finds it again.
+    ``critical_path_edges_set`` are the path; ``trace_df`` has the events of the region. After changing weights, critical_path()
+    finds the path again. critical_path_analysis() and restore_cpgraph() give graphs.
 
     >>> graph, is_ok = analysis.critical_path_analysis(0, "ProfilerStep", 0)  # doctest: +NETWORKX
     >>> len(graph.critical_path_edges_set) == len(graph.critical_path_nodes) - 1  # doctest: +NETWORKX
     True
     """
 
-    def __init__(self, graph: Any = None, /, t: Optional[Trace] = None, rank: int = 0, tables: Optional[dict[str, Any]] = None,
-                 trace_df: Any = None, data_load_events: Optional[list[str]] = None) -> None:
-        super().__init__(graph)
-        self.rank, self.t_full, self.data_load_events, self.trace_df = rank, t, data_load_events, trace_df
+    #: Calls that wait for the device: their own time is not on a path.
+    BLOCKING_SYNC_CALLS = ["cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventQuery", "cudaEventSynchronize", "cudaMemcpy",
+                           "cudaMemcpyAsync"]
+
+    def __init__(self, t: Optional[Trace] = None, t_full: Optional[Trace] = None, rank: int = 0, G: Any = None,
+                 data_load_events: Optional[list[str]] = None) -> None:
+        if t is not None:
+            raise not_in_kino("CPGraph of a clipped trace", "the engine reads traces from files", "critical_path_analysis()")
+        super().__init__(G)
+        self.rank, self.t, self.t_full, self.data_load_events = rank, t, t_full, data_load_events
         self.node_list: list[CPNode] = []
         self.event_to_start_node_map: dict[int, int] = {}
         self.event_to_end_node_map: dict[int, int] = {}
@@ -50,13 +65,30 @@ class CPGraph(nx.DiGraph):  # type: ignore[misc,name-defined]
         self.critical_path_nodes: list[int] = []
         self.critical_path_events_set: set[int] = set()
         self.critical_path_edges_set: set[CPEdge] = set()
-        self.is_sound = True
-        if t is not None and tables is not None:
-            self.symbol_table: TraceSymbolTable = t.symbol_table
-            self.full_trace_df = t.get_trace(rank)
-            self._fill(tables)
+        self._trace_df: Any = None
+        self._clip: Optional[Callable[[], Any]] = None
+        if t_full is not None:
+            self.symbol_table: TraceSymbolTable = t_full.symbol_table
+            self.full_trace_df = t_full.get_trace(rank)
+
+    @property
+    def trace_df(self) -> Any:
+        """The events of the region.
+
+        >>> graph, _ = analysis.critical_path_analysis(0, "ProfilerStep", 0)  # doctest: +NETWORKX
+        >>> len(graph.trace_df) < len(analysis.t.get_trace(0))  # doctest: +NETWORKX
+        True
+        """
+        if self._trace_df is None and self._clip is not None:
+            self._trace_df = self._clip()
+        return self._trace_df
+
+    @trace_df.setter
+    def trace_df(self, frame: Any) -> None:
+        self._trace_df = frame
 
     def _fill(self, tables: dict[str, Any]) -> None:
+        """With the engine's tables."""
         starts, durations = self.full_trace_df["ts"], self.full_trace_df["dur"]
         starts, durations = (values[~values.index.duplicated()].to_dict() for values in (starts, durations))
         for row in tables["nodes"]:
@@ -66,16 +98,64 @@ class CPGraph(nx.DiGraph):  # type: ignore[misc,name-defined]
             (self.event_to_start_node_map if row["is_start"] else self.event_to_end_node_map)[place] = row["node"]
         for row in tables["edges"]:
             edge = CPEdge(row["begin"], row["end"], CPEdgeType(row["type"]), _microseconds(row["weight"]))
-            self.add_edge(edge.begin, edge.end, weight=edge.weight, object=edge)
+            self._add_edge(edge)
             if row["attributed_event"] is not None:
                 self.edge_to_event_map[edge.begin, edge.end] = row["attributed_event"] & _NUMBER
         self._set_path([row["node"] for row in tables["path"]])
-        self.is_sound = all(row["is_ok"] for row in tables["graph"])
 
     def _set_path(self, nodes: list[int]) -> None:
         self.critical_path_nodes = nodes
         self.critical_path_events_set = {self.node_list[node].ev_idx for node in nodes}
         self.critical_path_edges_set = {self.edges[pair]["object"] for pair in zip(nodes, nodes[1:])}
+
+    # -- for what-ifs: edges that are not in the trace --
+
+    def _add_edge(self, edge: CPEdge) -> None:
+        self.add_edge(edge.begin, edge.end, weight=edge.weight, object=edge)
+
+    def _add_edge_helper(self, src: CPNode, dest: CPNode, type: CPEdgeType, zero_weight: bool = False) -> CPEdge:
+        """Adds an edge; dependencies take no time, other edges the time between their nodes."""
+        assert src.idx != dest.idx, f"an edge from {src} to itself"
+        is_free = zero_weight or type in (CPEdgeType.DEPENDENCY, CPEdgeType.SYNC_DEPENDENCY)
+        edge = CPEdge(src.idx, dest.idx, type, 0 if is_free else dest.ts - src.ts)
+        self._add_edge(edge)
+        return edge
+
+    def _add_gpu_cpu_sync_edge(self, gpu_node: CPNode, runtime_eid: int) -> None:
+        """A call ends after device work; nothing where the call is not in the graph."""
+        end = self.get_nodes_for_event(runtime_eid)[1]
+        if end is not None:
+            self._add_edge_helper(gpu_node, end, CPEdgeType.SYNC_DEPENDENCY)
+
+    def _add_kernel_launch_delay_edge(self, runtime_index: int, kernel_start_node: CPNode, zero_weight: bool = False) -> bool:
+        """A kernel starts after its launch; False where the launch is not in the graph."""
+        start = self.get_nodes_for_event(runtime_index)[0]
+        if start is not None:
+            self._add_edge_helper(start, kernel_start_node, CPEdgeType.KERNEL_LAUNCH_DELAY, zero_weight)
+        return start is not None
+
+    def _attribute_edge(self, e: CPEdge, src_parent: Optional[int]) -> None:
+        """Charges an edge to an event: the time in an operator to it, the time between two operators to the one around them."""
+        if e.type not in (CPEdgeType.OPERATOR_KERNEL, CPEdgeType.KERNEL_KERNEL_DELAY):
+            return
+        src, dest = self.node_list[e.begin], self.node_list[e.end]
+        if src.is_start or e.type is CPEdgeType.KERNEL_KERNEL_DELAY:
+            event: Optional[int] = src.ev_idx
+        else:
+            event = src_parent if dest.is_start else dest.ev_idx
+        assert event is not None, f"{e} lies between two events, and none is around them"
+        self.edge_to_event_map[e.begin, e.end] = int(event)
+
+    def _get_node_name(self, ev_id: int) -> str:
+        return "ROOT" if ev_id < 0 else str(self.symbol_table.get_sym_table()[self.trace_df["name"].loc[ev_id]])
+
+    def _get_cuda_event_record_df(self) -> Optional[Any]:
+        return _critical_path_frames.records(self.full_trace_df, self.symbol_table)
+
+    def _get_cuda_stream_wait_event_df(self) -> Optional[Any]:
+        return _critical_path_frames.waits_for_events(self.full_trace_df, self.symbol_table)
+
+    # -- questions --
 
     def get_nodes_for_event(self, ev_id: int) -> tuple[Optional[CPNode], Optional[CPNode]]:
         """Start and end of an event; None where it has none.
@@ -123,18 +203,35 @@ class CPGraph(nx.DiGraph):  # type: ignore[misc,name-defined]
         >>> graph.critical_path()  # doctest: +NETWORKX
         True
         """
-        strict = env_options.critical_path_strict_negative_weight_check()
-        if strict and any(weight < -1 for _, _, weight in self.edges(data="weight")):
+        if not self._validate_graph():
             return False
-        for _, _, data in self.edges(data=True):
-            if data["weight"] <= -1:
-                data["weight"] = 0
         try:
             self._set_path(nx.dag_longest_path(self, weight="weight"))
         except nx.NetworkXUnfeasible as cycle:
             logger.error("the critical path cannot be found: %s", cycle)
             return False
-        return self.is_sound
+        return True
+
+    def _validate_graph(self) -> bool:
+        """Whether a path through it means anything. Weights of -1 and less count as 0, unless the options are strict about them."""
+        strict, streams = env_options.critical_path_strict_negative_weight_check(), self.full_trace_df["stream"]
+        is_sound = True
+        for begin, end, data in self.edges(data=True):
+            edge = data["object"]
+            if strict and data["weight"] < -1:
+                logger.error("%s has a negative weight", edge)
+                is_sound = False
+            elif data["weight"] <= -1 and not strict:
+                data["weight"] = 0
+            if edge.type is CPEdgeType.SYNC_DEPENDENCY:
+                sides = [streams.loc[self.node_list[node].ev_idx] for node in (begin, end)]
+                if sides[0] == sides[1] != -1:
+                    logger.error("%s synchronizes work of one stream", edge)
+                    is_sound = False
+        if is_sound and not nx.is_directed_acyclic_graph(self):
+            logger.error("The graph has cycles: networkx.simple_cycles(graph) gives them.")
+            is_sound = False
+        return is_sound
 
     def bound_by(self, row: dict[str, Any]) -> str:
         """What an edge's time was spent on.
@@ -196,28 +293,35 @@ class CPGraph(nx.DiGraph):  # type: ignore[misc,name-defined]
             logger.info("Critical %s", self.node_list[node])
 
     def save(self, out_dir: str) -> str:
-        """Not in kino.hta: HTA's files are pickles, which run code of whoever wrote them.
+        """Saves the graph as HTA does: three files in ``out_dir``, and a zip file of them beside it, whose path it gives.
 
         >>> graph, _ = analysis.critical_path_analysis(0, "ProfilerStep", 0)  # doctest: +NETWORKX
-        >>> graph.save("out")  # doctest: +NETWORKX, +ELLIPSIS
-        Traceback (most recent call last):
-        ...
-        NotImplementedError: CPGraph.save is not in kino.hta: ...
+        >>> graph.save("saved-graph")  # doctest: +NETWORKX
+        'saved-graph.zip'
         """
-        raise not_in_kino("CPGraph.save", "HTA saves pickles, which run code when they are read",
-                          "critical_path_analysis(), which takes less time than reading one")
+        data = CPGraphData(**{field.name: getattr(self, field.name) for field in fields(CPGraphData)})
+        return _critical_path_files.write(out_dir, self.trace_df, nx.node_link_data(self), data)
 
 
 def restore_cpgraph(zip_filename: str, t_full: Trace, rank: int) -> CPGraph:
-    """Not in kino.hta, as CPGraph.save.
+    """A graph that CPGraph.save wrote, of kino.hta or of HTA. The pickles in the file cannot run code: only the types of a
+    graph and numbers are accepted.
 
     >>> from kino.hta.analyzers.critical_path_analysis import restore_cpgraph  # doctest: +NETWORKX
-    >>> restore_cpgraph("graph.zip", analysis.t, 0)  # doctest: +NETWORKX, +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    NotImplementedError: restore_cpgraph is not in kino.hta: ...
+    >>> graph, _ = analysis.critical_path_analysis(0, "ProfilerStep", 0)  # doctest: +NETWORKX
+    >>> again = restore_cpgraph(graph.save("saved-graph"), analysis.t, 0)  # doctest: +NETWORKX
+    >>> again.summary().equals(graph.summary())  # doctest: +NETWORKX
+    True
     """
-    raise not_in_kino("restore_cpgraph", "HTA saves pickles, which run code when they are read", "critical_path_analysis()")
+    frame, links, data = _critical_path_files.read(zip_filename)
+    graph = CPGraph(None, t_full, rank)
+    graph.add_nodes_from(node["id"] for node in links["nodes"])
+    for edge in links.get("edges", links.get("links", [])):
+        graph.add_edge(edge["source"], edge["target"], weight=edge["weight"], object=edge["object"])
+    for field in fields(data):
+        setattr(graph, field.name, getattr(data, field.name))
+    graph.trace_df = frame
+    return graph
 
 
 class CriticalPathAnalysis:
@@ -241,19 +345,20 @@ class CriticalPathAnalysis:
         if not any(annotation in symbol for symbol in t.symbol_table.sym_table):
             logger.error("Could not find annotation %s in the trace.", annotation)
             return None
-        instance = "-".join(map(str, instance_id)) if isinstance(instance_id, tuple) else str(instance_id or 0)
-        params: dict[str, Any] = {"annotation": annotation, "instance": instance, "data_load_events": data_load_events or None, "graph": True,
-                  "zero_weight_edges": env_options.critical_path_add_zero_weight_launch_edges()}
+        first, last = instance_id if isinstance(instance_id, tuple) else (instance_id or 0, instance_id or 0)
+        params: dict[str, Any] = {"annotation": annotation, "instance": str(first) if first == last else f"{first}-{last}",
+                                  "data_load_events": data_load_events or None, "graph": True,
+                                  "zero_weight_edges": env_options.critical_path_add_zero_weight_launch_edges()}
         try:
             tables = {name: [row for row in t.store.rows("critical-path", name, **params) if row["rank"] == rank]
                       for name in ("nodes", "edges", "path", "graph")}
         except _errors.NotFoundError as missing:
             logger.error("%s", missing)
             return None
-        events = {row["event"] & _NUMBER for row in tables["nodes"]}
-        frame = t.get_trace(rank)
-        graph = CPGraph(None, t, rank, tables, frame[frame["index"].isin(events)].copy(), data_load_events)
-        return graph, graph.is_sound
+        graph = CPGraph(None, t, rank, data_load_events=data_load_events)
+        graph._clip = functools.partial(_critical_path_frames.clip, t, rank, annotation, first, last)
+        graph._fill(tables)
+        return graph, all(row["is_ok"] for row in tables["graph"])
 
     @staticmethod
     def _show_zero_weight_launch_edges() -> bool:

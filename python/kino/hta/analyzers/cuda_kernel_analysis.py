@@ -131,9 +131,31 @@ class CudaKernelAnalysis:
             if rank not in t.store.files:
                 raise ValueError(f"no trace for rank {rank}")
             answers[rank] = cls._launch_frame(t, rank, rows[rows["rank"] == rank])
-            if visualize and _plots.can_draw():
-                _plots.launches(rank, answers[rank], runtime_cutoff, launch_delay_cutoff)
+            if visualize:
+                cls.visualize_cuda_launch_kernel_info(rank, answers[rank], runtime_cutoff, launch_delay_cutoff)
         return answers
+
+    @classmethod
+    def visualize_aten_op_kernels_and_overhead(cls, rank: int, df: Any) -> None:
+        """Draws a frame of get_aten_op_kernels_and_delay, where plotly is installed.
+
+        >>> from kino.hta.analyzers.cuda_kernel_analysis import CudaKernelAnalysis
+        >>> callable(CudaKernelAnalysis.visualize_aten_op_kernels_and_overhead)
+        True
+        """
+        if _plots.can_draw():
+            _plots.operators(rank, df)
+
+    @classmethod
+    def visualize_cuda_launch_kernel_info(cls, rank: int, df: Any, runtime_cutoff: int, launch_delay_cutoff: int) -> None:
+        """Draws a frame of cuda_kernel_launch_stats, where plotly is installed.
+
+        >>> from kino.hta.analyzers.cuda_kernel_analysis import CudaKernelAnalysis
+        >>> callable(CudaKernelAnalysis.visualize_cuda_launch_kernel_info)
+        True
+        """
+        if _plots.can_draw():
+            _plots.launches(rank, df, runtime_cutoff, launch_delay_cutoff)
 
     @staticmethod
     def _launch_frame(t: Trace, rank: int, rows: Any) -> Any:

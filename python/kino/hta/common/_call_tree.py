@@ -56,14 +56,14 @@ class CallTree:
         return self.nodes[idx].children if idx in self.nodes else []
 
     def get_path_to_root(self, idx: int) -> list[int]:
-        """A call and all above it.
+        """A call and all above it; nothing where the call is not known.
 
         >>> stack = next(graph.get_call_stacks(rank=0))
         >>> stack.get_path_to_root(stack.root_index) == [stack.root_index]
         True
         """
-        path = [idx]
-        while path[-1] >= 0 and path[-1] in self.nodes:
+        path = [idx] if idx in self.nodes else []
+        while path and path[-1] >= 0 and path[-1] in self.nodes:
             path.append(self.nodes[path[-1]].parent)
         return path
 
@@ -73,15 +73,10 @@ class CallTree:
             return children
         return [child for child in children if getattr(self.nodes[child], "device", None) is not DeviceType.GPU]
 
-    def get_paths_to_leaves(self, idx: int, include_gpu_kernel: bool = False) -> list[list[int]]:
-        """The ways down from a call.
-
-        >>> stack = next(graph.get_call_stacks(rank=0))
-        >>> leaf = stack.get_leaf_nodes(stack.root_index)[0]
-        >>> stack.get_paths_to_leaves(leaf) == [[leaf]]
-        True
-        """
-        paths, waiting = [], [[idx]]
+    def _paths(self, idx: int, include_gpu_kernel: bool) -> list[list[int]]:
+        """The ways down from a call."""
+        paths: list[list[int]] = []
+        waiting = [[idx]]
         while waiting:
             path = waiting.pop()
             below = self._below(path[-1], include_gpu_kernel)
@@ -89,15 +84,6 @@ class CallTree:
                 paths.append(path)
             waiting += [[*path, child] for child in reversed(below)]
         return paths
-
-    def get_leaf_nodes(self, idx: int, include_gpu_kernel: bool = False) -> list[int]:
-        """The calls below one that call nothing.
-
-        >>> stack = next(graph.get_call_stacks(rank=0))
-        >>> len(stack.get_leaf_nodes(stack.root_index)) > 0
-        True
-        """
-        return [path[-1] for path in self.get_paths_to_leaves(idx, include_gpu_kernel)]
 
     def get_dataframe(self) -> Any:
         """The rows that it was made of.

@@ -137,7 +137,7 @@ def cut_last_step(df: Any, symbols: TraceSymbolTable, include_last: bool) -> Any
     return pd.concat([launched, kept], axis=0, ignore_index=True)
 
 
-def _steps_of_memory_work(df: Any, symbols: TraceSymbolTable) -> Any:
+def steps_of_memory_work(df: Any, symbols: TraceSymbolTable) -> Any:
     """MTIA: copies that start in a step belong to it, and run on the stream of their tid. Gives their labels."""
     is_memory = df["name"].isin(symbols.get_memory_name_ids())
     in_steps = pd.Series(False, index=df.index)
@@ -159,5 +159,5 @@ def keep_steps_of_mtia(df: Any, symbols: TraceSymbolTable) -> Any:
     steps = host[host["name"].isin(symbols.get_profiler_step_ids())]
     kept = host[host["ts"].ge(steps["ts"].min()) & host["end"].le(steps["end"].max())]
     launched = df["cat"].isin(symbols.get_gpu_kernel_cat_ids()) & df["correlation"].isin(set(kept["correlation"]) - {-1})
-    is_kept = _steps_of_memory_work(df, symbols) | launched | df.index.isin(kept.index)
+    is_kept = steps_of_memory_work(df, symbols) | launched | df.index.isin(kept.index)
     return df[is_kept]

@@ -10,6 +10,8 @@ from ..utils.utils import normalize_path
 from .trace import Trace
 from .trace_file import _open
 
+#: HTA needs a package to read execution traces; here nothing can be missing.
+IMPORT_EXECUTION_TRACE_SUCCESSFULLY: bool = True
 EXECUTION_TRACE_SUPPORTED_EVENTS: list[str] = ["cpu_op", "user_annotation"]
 _COLUMNS = {"op_schema": "op_schema", "input_shapes": "input_shapes", "input_types": "input_types", "output_shapes": "output_shapes",
             "output_types": "output_types", "et_node_name": "name"}

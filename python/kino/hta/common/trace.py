@@ -4,6 +4,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import warnings
 from typing import Any, Optional, Union
 
 from ..configs.config import logger
@@ -11,7 +12,7 @@ from ..configs.default_values import DEFAULT_TRACE_DIR
 from ..configs.parser_config import ParserConfig
 from ..utils.utils import normalize_path
 from ._frames import (add_fwd_bwd_links, add_iteration, cut_last_step, first_start, get_cpu_gpu_correlation, keep_steps_of_mtia,
-                      transform_correlation_to_index)
+                      steps_of_memory_work, transform_correlation_to_index)
 from ._store import Store
 from .trace_file import create_rank_to_trace_dict, get_trace_files
 from .trace_parser import MetaData, parse_trace_dataframe, parse_trace_dict
@@ -80,6 +81,9 @@ class Trace:
         self.trace_path: str = normalize_path(trace_dir)
         self.parser_config: ParserConfig = parser_config or ParserConfig.get_default_cfg()
         self.compat = compat
+        if trace_files is not None and not isinstance(trace_files, (dict, list)):  # HTA's object is half made, too
+            logger.error("Unsupported type for trace_files = %s, should be list or dict", trace_files)
+            return
         self.trace_files: dict[int, str] = self._files(trace_files)
         self.traces = {}
         self.symbol_table = TraceSymbolTable()
@@ -92,11 +96,7 @@ class Trace:
     def _files(self, given: Union[None, list[str], dict[int, str]]) -> dict[int, str]:
         if given is None:
             return get_trace_files(self.trace_path)
-        if isinstance(given, dict):
-            return given
-        if isinstance(given, list):
-            return create_rank_to_trace_dict(given)[1]
-        raise ValueError(f"Unsupported type for trace_files = {given}, should be list or dict")
+        return given if isinstance(given, dict) else create_rank_to_trace_dict(given)[1]
 
     # -- events, read when they are needed --
 
@@ -273,6 +273,11 @@ class Trace:
         for rank, df in self.traces.items():
             self.traces[rank] = (keep_steps_of_mtia(df, symbols) if is_mtia else
                                  cut_last_step(df, symbols, bool(include_last_profiler_step)))
+
+    def _fix_mtia_memory_kernels(self, trace_df: Any) -> Any:
+        """Copies of MTIA that start in a step belong to it; gives their rows. load_traces() does it."""
+        warnings.warn("_fix_mtia_memory_kernels is deprecated: traces of today do not need it", DeprecationWarning, stacklevel=2)
+        return trace_df[steps_of_memory_work(trace_df, self.symbol_table)]
 
     # -- questions --
 

@@ -36,7 +36,8 @@ class CallGraph:
         self._rows: list[list[Any]] = []
         for rank in self.ranks:
             self._build(rank)
-        self.mapping = pd.DataFrame([[*row[:5], self.call_stacks[row[4]].root_index, row[6]] for row in self._rows], columns=_MAPPING)
+        self.mapping = pd.DataFrame([[*row, self.call_stacks[row[4]].root_index, 1] for row in self._rows], columns=_MAPPING)
+        self.mapping["count"] = self.mapping.groupby(["rank", "stack_root"])["count"].cumsum()
         self._cached_rank = self.ranks[0]
 
     @staticmethod
@@ -73,12 +74,12 @@ class CallGraph:
             stack = CallStackGraph(lane, identity, pairs, frame, symbols, self.rank_to_nodes[rank], save_call_stack_to_df=False)
             self.rank_to_stacks[rank][identity] = stack
             label = self._label([symbols.sym_table[number] for number in lane["name"]])
-            of_rank.append([rank, pid, tid, label, len(self.call_stacks), stack.root_index, len(lane)])
+            of_rank.append([rank, pid, tid, label, len(self.call_stacks)])
             self.call_stacks.append(stack)
         self._connect(frame, of_rank)
         self._rows += of_rank
-        for root in {self.call_stacks[row[4]].root_index for row in of_rank}:
-            next(self.call_stacks[row[4]] for row in of_rank if self.call_stacks[row[4]].root_index == root).save_call_stack_to_dataframe()
+        if of_rank:
+            self.call_stacks[-1].save_call_stack_to_dataframe(apply_whole_graph=True)
         for column in STACK_COLUMNS[:4]:
             frame[column] = pd.to_numeric(frame[column], downcast="integer")
 
@@ -92,14 +93,9 @@ class CallGraph:
         rows = main.df.assign(text=[names[number] for number in main.df["name"]])
         passes = rows[rows["text"].str.startswith("## backward ##")]
         passes = passes if not passes.empty else rows[rows["text"].str.startswith("ProfilerStep#")]
-        times = backward.df.drop_duplicates("index").set_index("index")
-        for one in passes.itertuples():
-            top = backward.nodes[-abs(backward.identity.tid)].children
-            inside = [call for call in top if one.ts <= times.at[call, "ts"] and
-                      times.at[call, "ts"] + times.at[call, "dur"] <= one.ts + one.dur]
-            backward._update_parent(inside, one.index)
-            if inside:
-                backward.root_index = main.root_index
+        for index in passes["index"].tolist():
+            if backward.root_index != main.root_index:
+                backward.update_parent_of_first_layer_nodes(index)
 
     def get_call_stacks(self, rank: Optional[int] = None, pid: Optional[int] = None, tid: Optional[int] = None,
                         stack_index: Optional[int] = None) -> Iterator[CallStackGraph]:

@@ -12,7 +12,7 @@ from .default_values import DEFAULT_CONFIG_FILENAME
 ConfigValue = Union[None, bool, int, float, str, dict[str, Any], list[Any], set[Any]]
 
 package_path: Path = Path(__file__).parent.parent
-logger: logging.Logger = logging.getLogger("kino.hta")
+logger: logging.Logger = logging.getLogger("hta")
 
 
 def setup_logger(config_file: str = "logging.config") -> None:
@@ -20,7 +20,7 @@ def setup_logger(config_file: str = "logging.config") -> None:
 
     >>> from kino.hta.configs.config import logger, setup_logger
     >>> setup_logger(); logger.name
-    'kino.hta'
+    'hta'
     """
 
 

@@ -1,7 +1,8 @@
 """The arguments of events that HTA knows. HTA keeps them in YAML; here they are a table, so that nothing is needed to read it."""
 from __future__ import annotations
 
-from functools import lru_cache
+import os  # noqa: F401 (HTA looks for a file here; code written for it may replace os.path of this module)
+from functools import lru_cache, partial
 from typing import Any
 
 from .default_values import AttributeSpec, EventArgs, ValueType, YamlVersion
@@ -64,17 +65,44 @@ inference::batch_size | batch_size | batchSize | Int | -1
 inference::batch_id | batch_id | batchId | String |
 """
 
-_GROUPS = {
-    "INPUT_SHAPE": ["cpu_op::input_dims", "cpu_op::input_type", "cpu_op::input_strides"],
-    "BANDWIDTH": ["data::bytes", "data::bandwidth"],
-    "SYNC": ["cuda_sync::stream", "cuda_sync::event"],
-    "MINIMUM": ["cuda::stream", "correlation::cpu_gpu"],
-    "INFO": ["info::labels", "info::name", "info::sort_index"],
-    "COMMUNICATION": ["nccl::collective_name", "nccl::in_msg_nelems", "nccl::out_msg_nelems", "nccl::dtype", "nccl::group_size",
-                      "nccl::rank", "nccl::in_split_size", "nccl::out_split_size"],
-    "TRITON_KERNELS": ["cpu_op::kernel_backend", "cpu_op::kernel_hash"],
-}
-_INDEX = ["index::external_id", "index::python_id", "index::python_parent_id"]
+_Arguments = dict[str, AttributeSpec]
+
+
+def _chosen(keys: list[str], available_args: _Arguments) -> list[AttributeSpec]:
+    return [available_args[key] for key in keys if key in available_args]
+
+
+# Groups of arguments, as functions of what is available.
+ARGS_INDEX_FUNC = partial(_chosen, ["index::external_id", "index::python_id", "index::python_parent_id"])
+ARGS_INPUT_SHAPE_FUNC = partial(_chosen, ["cpu_op::input_dims", "cpu_op::input_type", "cpu_op::input_strides"])
+ARGS_BANDWIDTH_FUNC = partial(_chosen, ["data::bytes", "data::bandwidth"])
+ARGS_SYNC_FUNC = partial(_chosen, ["cuda_sync::stream", "cuda_sync::event"])
+ARGS_MINIMUM_FUNC = partial(_chosen, ["cuda::stream", "correlation::cpu_gpu"])
+ARGS_INFO_FUNC = partial(_chosen, ["info::labels", "info::name", "info::sort_index"])
+ARGS_COMMUNICATION_FUNC = partial(_chosen, ["nccl::collective_name", "nccl::in_msg_nelems", "nccl::out_msg_nelems", "nccl::dtype",
+                                            "nccl::group_size", "nccl::rank", "nccl::in_split_size", "nccl::out_split_size"])
+ARGS_TRITON_KERNELS_FUNC = partial(_chosen, ["cpu_op::kernel_backend", "cpu_op::kernel_hash"])
+
+
+def ARGS_COMPLETE_FUNC(available_args: _Arguments) -> list[AttributeSpec]:  # noqa: N802 (HTA's name)
+    """All but those of metadata.
+
+    >>> from kino.hta.configs.event_args_yaml_parser import ARGS_COMPLETE_FUNC, parse_event_args_yaml, v1_0_0
+    >>> "labels" in {spec.name for spec in ARGS_COMPLETE_FUNC(parse_event_args_yaml(v1_0_0).AVAILABLE_ARGS)}
+    False
+    """
+    return [spec for key, spec in available_args.items() if not key.startswith("info")]
+
+
+def ARGS_DEFAULT_FUNC(available_args: _Arguments) -> list[AttributeSpec]:  # noqa: N802 (HTA's name)
+    """What frames have unless asked for more or less.
+
+    >>> from kino.hta.configs.event_args_yaml_parser import ARGS_DEFAULT_FUNC, parse_event_args_yaml, v1_0_0
+    >>> ARGS_DEFAULT_FUNC(parse_event_args_yaml(v1_0_0).AVAILABLE_ARGS)[0].name
+    'stream'
+    """
+    groups = (ARGS_MINIMUM_FUNC, ARGS_BANDWIDTH_FUNC, ARGS_SYNC_FUNC, ARGS_INPUT_SHAPE_FUNC, ARGS_INDEX_FUNC, ARGS_COMMUNICATION_FUNC)
+    return [spec for group in groups for spec in group(available_args)]
 
 
 def _default(kind: ValueType, text: str) -> Any:
@@ -97,8 +125,7 @@ def parse_event_args_yaml(version: YamlVersion) -> EventArgs:
     'msg_dtype'
     """
     known = dict(_argument(line, version) for line in _ARGUMENTS.strip().splitlines())
-    groups = {f"ARGS_{name}": [known[key] for key in keys] for name, keys in _GROUPS.items()}
-    groups["ARGS_COMPLETE"] = [spec for key, spec in known.items() if not key.startswith("info")]
-    groups["ARGS_DEFAULT"] = [*groups["ARGS_MINIMUM"], *groups["ARGS_BANDWIDTH"], *groups["ARGS_SYNC"], *groups["ARGS_INPUT_SHAPE"],
-                              *(known[key] for key in _INDEX), *groups["ARGS_COMMUNICATION"]]
-    return EventArgs(AVAILABLE_ARGS=known, **groups)
+    return EventArgs(AVAILABLE_ARGS=known, ARGS_INPUT_SHAPE=ARGS_INPUT_SHAPE_FUNC(known), ARGS_BANDWIDTH=ARGS_BANDWIDTH_FUNC(known),
+                     ARGS_SYNC=ARGS_SYNC_FUNC(known), ARGS_MINIMUM=ARGS_MINIMUM_FUNC(known), ARGS_COMPLETE=ARGS_COMPLETE_FUNC(known),
+                     ARGS_INFO=ARGS_INFO_FUNC(known), ARGS_COMMUNICATION=ARGS_COMMUNICATION_FUNC(known),
+                     ARGS_TRITON_KERNELS=ARGS_TRITON_KERNELS_FUNC(known), ARGS_DEFAULT=ARGS_DEFAULT_FUNC(known))

@@ -2,10 +2,11 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+from dataclasses import dataclass
 
 
-class OperationOutcome(NamedTuple):
+@dataclass
+class OperationOutcome:
     """Did it hold, and why not?
 
     >>> from kino.hta.utils.checker import OperationOutcome

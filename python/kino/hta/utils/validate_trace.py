@@ -11,14 +11,15 @@ from ..configs.default_values import AttributeSpec, ValueType
 from ..configs.parser_config import ParserConfig
 
 
-def get_argument_spec(level: str = "standard") -> list[AttributeSpec]:
-    """The arguments of a level: minimal, standard or complete.
+def get_argument_spec(level: str = "default") -> list[AttributeSpec]:
+    """The arguments of a level: minimal, standard (also called default) or complete.
 
     >>> from kino.hta.utils.validate_trace import get_argument_spec
     >>> len(get_argument_spec("minimal"))
     2
     """
-    return {"minimal": ParserConfig.ARGS_MINIMUM, "standard": ParserConfig.ARGS_DEFAULT, "complete": ParserConfig.ARGS_COMPLETE}[level]
+    levels = {"minimal": ParserConfig.ARGS_MINIMUM, "standard": ParserConfig.ARGS_DEFAULT, "complete": ParserConfig.ARGS_COMPLETE}
+    return levels["standard" if level == "default" else level]
 
 
 def get_expected_arguments(attribute_specs: list[AttributeSpec]) -> Any:
