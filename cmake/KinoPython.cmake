@@ -27,7 +27,7 @@ target_link_libraries(kino_python PRIVATE kino_engine_static)
 target_link_options(kino_python PRIVATE -Wl,--exclude-libs,ALL)
 
 # kino._tracer, calls of Python functions for libkino: the hooks are outside the limited API, so each version of Python
-# has its own.
+# has its own. Here it is built for the Python that was found; the package builds others on first use (_python_tracer.py).
 if(TARGET kino_recorder)
     file(GLOB python_tracer_sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/python/tracer/*.c")
     if(Python_VERSION VERSION_LESS 3.12)
@@ -37,7 +37,7 @@ if(TARGET kino_recorder)
     endif()
     add_library(kino_python_tracer MODULE ${python_tracer_sources})
     set_target_properties(kino_python_tracer PROPERTIES PREFIX "" OUTPUT_NAME _tracer SUFFIX ".${Python_SOABI}.so"
-                                                        BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN")
+                                                        BUILD_RPATH "$ORIGIN" INSTALL_RPATH "$ORIGIN/_native")
     target_include_directories(kino_python_tracer SYSTEM PRIVATE ${Python_INCLUDE_DIRS})
     target_link_libraries(kino_python_tracer PRIVATE kino_recorder kino_settings)
 endif()
@@ -56,6 +56,7 @@ if(NOT SKBUILD)
         COMMAND ${CMAKE_COMMAND} -E make_directory "${python_folder}/_native"
         COMMAND ln -sfn "${CMAKE_CURRENT_SOURCE_DIR}/include" "${python_folder}/_native/include"
         COMMAND ln -sfn "${CMAKE_CURRENT_SOURCE_DIR}/python/torch/kino_torch.cpp" "${python_folder}/_native/kino_torch.cpp"
+        COMMAND ln -sfn "${CMAKE_CURRENT_SOURCE_DIR}/python/tracer" "${python_folder}/_native/tracer"
         COMMAND ln -sfn "${CMAKE_CURRENT_BINARY_DIR}/libkino.so.0" "${python_folder}/_native/libkino.so.0" VERBATIM)
     if(TARGET kino_recorder)
         add_dependencies(kino_python_package kino_recorder)

@@ -7,16 +7,11 @@ from __future__ import annotations
 
 import ctypes
 import glob
-import hashlib
 import os
-import shutil
-import subprocess
-import sys
-import tempfile
 import threading
 from typing import Any, Optional
 
-from . import _recorder
+from . import _native_build, _recorder
 from ._errors import UnavailableError
 
 SHAPES, MEMORY, THIS_THREAD = 1, 2, 4
@@ -42,58 +37,27 @@ def _headers() -> str:
     return os.path.join(_recorder.NATIVE, "include")
 
 
-def _compiler() -> str:
-    for name in (os.environ.get("CXX"), "g++", "c++", "clang++"):
-        found = shutil.which(name) if name else None
-        if found:
-            return found
-    raise UnavailableError("the bridge to PyTorch is built on first use, and there is no C++ compiler",
-                           hint="install g++, or set CXX")
-
-
-def _fingerprint(torch: Any) -> str:
-    """Changes with whatever the bridge is built from."""
-    digest = hashlib.sha256(f"{torch.version.git_version} {torch.compiled_with_cxx11_abi()}".encode())
-    for path in [_source(), *sorted(glob.glob(os.path.join(_headers(), "kino", "*.h")))]:
-        with open(path, "rb") as file:
-            digest.update(file.read())
-    return digest.hexdigest()[:16]
-
-
 def _cache(torch: Any) -> str:
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(base, "kino", f"torch-{torch.__version__}-{_fingerprint(torch)}")
+    sources = [_source(), *sorted(glob.glob(os.path.join(_headers(), "kino", "*.h")))]
+    mark = _native_build.fingerprint(f"{torch.version.git_version} {torch.compiled_with_cxx11_abi()}", sources)
+    return _native_build.cache(f"torch-{torch.__version__}-{mark}")
 
 
 def _command(torch: Any, output: str) -> list[str]:
     root = os.path.dirname(torch.__file__)
     include = os.path.join(root, "include")
     # NDEBUG: classes of PyTorch have more members without it.
-    return [_compiler(), "-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-shared", "-fvisibility=hidden",
+    compiler = _native_build.compiler("CXX", ("g++", "c++", "clang++"), "the bridge to PyTorch")
+    return [compiler, "-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-shared", "-fvisibility=hidden",
             f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}", "-isystem", include,
             "-isystem", os.path.join(include, "torch", "csrc", "api", "include"), f"-I{_headers()}", _source(), "-o", output,
             f"-L{os.path.join(root, 'lib')}", "-ltorch_cpu", "-lc10", _recorder.path()]
 
 
-def _build(torch: Any, folder: str) -> str:
-    """Into the cache, complete or not at all, so that several processes may do it at once."""
-    target = os.path.join(folder, "kino_torch.so")
-    if os.path.exists(target):
-        return target
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    print(f"kino: building the bridge to PyTorch {torch.__version__} (once, some seconds): {target}", file=sys.stderr)
-    with tempfile.TemporaryDirectory(dir=folder) as work:
-        made = os.path.join(work, "kino_torch.so")
-        done = subprocess.run(_command(torch, made), capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise UnavailableError(f"the bridge to PyTorch {torch.__version__} cannot be built:\n{done.stderr[-2000:]}")
-        os.replace(made, target)
-    return target
-
-
 def _load(torch: Any) -> ctypes.CDLL:
     _recorder.library()
-    bridge = ctypes.CDLL(_build(torch, _cache(torch)))
+    bridge = ctypes.CDLL(_native_build.build(_cache(torch), "kino_torch.so", f"the bridge to PyTorch {torch.__version__}",
+                                             lambda output: _command(torch, output)))
     bridge.kino_torch_version.restype = ctypes.c_char_p
     built_for = bridge.kino_torch_version().decode()
     if built_for != torch.__version__.split("+")[0]:
