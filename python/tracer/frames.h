@@ -7,8 +7,9 @@
 #include <Python.h>
 #include <frameobject.h>
 
-#if PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030c0000
-/* A frame of 3.11 is opaque, and its public functions would make a dictionary of its variables. */
+#if PY_VERSION_HEX >= 0x030b0000 && PY_VERSION_HEX < 0x030e0000
+/* Frames are opaque since 3.11. There the public functions would make a dictionary of a frame's
+ * variables; sampler.c reads frames of other threads, for which no function is good. */
 #    define Py_BUILD_CORE 1
 #    include <internal/pycore_frame.h>
 #    undef Py_BUILD_CORE

@@ -71,9 +71,47 @@ static PyObject *stop(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+/* -- samples */
+
+static PyObject *sample_start(PyObject *self, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = {"rate", NULL};
+    int rate = 200;
+    (void)self;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|i:sample_start", names, &rate))
+        return NULL;
+    if (rate < 1 || rate > 1000)
+        return PyErr_Format(PyExc_ValueError, "invalid rate %d (expected: 1 to 1000 per second)",
+                            rate);
+    if (pytracer_sampler_is_active())
+        return PyErr_Format(PyExc_RuntimeError, "samples are being taken already");
+    if (!pytracer_sampler_start((unsigned)rate))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *sample_stop(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    pytracer_sampler_stop();
+    Py_RETURN_NONE;
+}
+
+static PyObject *sample_stats(PyObject *self, PyObject *unused)
+{
+    uint64_t samples, broken;
+    (void)self;
+    (void)unused;
+    pytracer_sampler_counts(&samples, &broken);
+    return Py_BuildValue("{s:K,s:K}", "samples", (unsigned long long)samples, "broken",
+                         (unsigned long long)broken);
+}
+
 /* The child of a fork does not record. */
 static PyObject *after_fork(PyObject *self, PyObject *unused)
 {
+    pytracer_sampler_after_fork();
     pytracer_threads_after_fork();
     pytracer_state.collection = 0;
     return stop(self, unused);
@@ -140,6 +178,14 @@ static PyMethodDef methods[] = {
     {"is_active", is_active, METH_NOARGS, "is_active()\n--\n\nAre calls being recorded?"},
     {"stats", stats, METH_NOARGS,
      "stats()\n--\n\nCalls of this or the last window, and how many of them are not in the trace."},
+    {"sample_start", (PyCFunction)(void (*)(void))sample_start, METH_VARARGS | METH_KEYWORDS,
+     "sample_start(rate=200)\n--\n\n"
+     "Look at the Python stacks of threads that use the processor, `rate` times per second."},
+    {"sample_stop", sample_stop, METH_NOARGS, "sample_stop()\n--\n\nStop taking samples."},
+    {"sample_stats", sample_stats, METH_NOARGS,
+     "sample_stats()\n--\n\nSamples since the last sample_start, and stacks that changed while "
+     "they "
+     "were read."},
     {NULL, NULL, 0, NULL},
 };
 

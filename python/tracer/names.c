@@ -44,8 +44,9 @@ static bool fill_function(pytracer_name *name, const PyCodeObject *code, int lin
     PyObject *file = utf8_of(code->co_filename), *function = utf8_of(code->co_name);
     char *text = NULL;
     if (file && function)
-        text = pytracer_text("%s(%d): %s", pytracer_path_short(PyBytes_AS_STRING(file)), line,
-                             PyBytes_AS_STRING(function));
+        text = pytracer_text("%s(%d): %s",
+                             pytracer_path_short(&pytracer_state.paths, PyBytes_AS_STRING(file)),
+                             line, PyBytes_AS_STRING(function));
     Py_XDECREF(file);
     Py_XDECREF(function);
     name->line = line;
@@ -188,12 +189,12 @@ bool pytracer_names_open(void)
     pytracer *tracer = &pytracer_state;
     return pytracer_table_init(&tracer->codes) && pytracer_table_init(&tracer->methods) &&
            pytracer_table_init(&tracer->modules) && pytracer_table_init(&tracer->classes) &&
-           pytracer_paths_open();
+           pytracer_paths_open(&tracer->paths);
 }
 
 void pytracer_names_close(void)
 {
     pytracer_modules_close();
     pytracer_table_clear(&pytracer_state.codes, release_code);
-    pytracer_paths_close();
+    pytracer_paths_close(&pytracer_state.paths);
 }

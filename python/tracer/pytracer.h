@@ -46,6 +46,13 @@ typedef struct pytracer_thread {
     struct pytracer_thread *next, *previous;
 } pytracer_thread;
 
+/* -- file names -- */
+
+typedef struct pytracer_paths {
+    char **prefixes; /* of sys.path, with a slash at the end */
+    size_t count;
+} pytracer_paths;
+
 /* -- the tracer -- */
 
 typedef struct pytracer {
@@ -59,8 +66,7 @@ typedef struct pytracer {
     pytracer_table modules; /* nn.Module -> pytracer_module; of this window */
     pytracer_table classes; /* type -> pytracer_class; of this window */
     pytracer_table methods; /* PyMethodDef -> pytracer_method; they live as long as the process */
-    char **prefixes;        /* of sys.path, with a slash at the end */
-    size_t prefix_count;
+    pytracer_paths paths;   /* of this window */
 } pytracer;
 
 extern pytracer pytracer_state;
@@ -77,9 +83,9 @@ char *pytracer_text(const char *format, ...) __attribute__((format(printf, 1, 2)
 bool pytracer_name_fill(pytracer_name *name, char *text, uint32_t line);
 
 /* paths.c: file names without the longest prefix of sys.path. */
-bool pytracer_paths_open(void);
-void pytracer_paths_close(void);
-const char *pytracer_path_short(const char *path);
+bool pytracer_paths_open(pytracer_paths *paths);
+void pytracer_paths_close(pytracer_paths *paths);
+const char *pytracer_path_short(const pytracer_paths *paths, const char *path);
 
 /* modules.c: "nn.Module: Linear_0". */
 pytracer_name *pytracer_module_name(PyObject *module);
@@ -97,6 +103,14 @@ PYTRACER_COLD void pytracer_leave_above(pytracer_thread *thread, const void *key
 /* collector.c: garbage collections. */
 bool pytracer_collector_start(void);
 void pytracer_collector_stop(void);
+
+/* sampler.c: the stacks of threads that use the processor, looked at from time to time. Needs no
+ * window; the GIL is held by the caller, and not needed by the threads that look. */
+bool pytracer_sampler_start(unsigned rate); /* per second; false: an exception is set */
+void pytracer_sampler_stop(void);
+void pytracer_sampler_after_fork(void);
+bool pytracer_sampler_is_active(void);
+void pytracer_sampler_counts(uint64_t *samples, uint64_t *broken);
 
 /* profile.c before Python 3.12, monitor.c since: how calls are noticed. */
 bool pytracer_hooks_start(void);

@@ -1,34 +1,43 @@
-"""Calls of Python functions, by the extension kino._tracer."""
+"""Calls of Python functions, or samples of them, by the extension kino._tracer."""
 from __future__ import annotations
 
-import importlib
-from typing import Any, Optional
+from types import ModuleType
+from typing import Optional, Union
 
-from .. import _recorder
+from .. import _python_tracer
+from .._errors import UnavailableError
 from . import _config
 
 
 class Tracing:
-    """Switches the tracer on and off with a window, when stacks are wanted and it is there."""
+    """Switches the tracer on and off with a window: with_stack=True records calls, with_stack="sample" looks from time to time."""
 
-    def __init__(self, is_wanted: bool) -> None:
-        self._module: Optional[Any] = None
-        if not is_wanted:
+    def __init__(self, wanted: Union[bool, str]) -> None:
+        if isinstance(wanted, str) and wanted != "sample":
+            raise ValueError(f"invalid value '{wanted}' for with_stack (expected: True, False or 'sample')")
+        self._module: Optional[ModuleType] = None
+        self._samples = wanted == "sample"
+        if not wanted:
             return
-        _recorder.library()  # first, because the tracer takes the copy that is there
         try:
-            self._module = importlib.import_module("kino._tracer")
-        except ImportError:
-            _config.warn_once("kino.profile: Python functions are not recorded: this build has no kino._tracer for this Python")
+            self._module = _python_tracer.load()
+        except (ImportError, UnavailableError) as error:
+            _config.warn_once(f"kino.profile: Python functions are not recorded: {error}")
 
     @property
     def is_there(self) -> bool:
-        return self._module is not None
+        """Are calls recorded, so that each event has its stack?"""
+        return self._module is not None and not self._samples
 
     def start(self) -> None:
-        if self._module is not None:
+        if self._module is None:
+            return
+        if self._samples:
+            self._module.sample_start()
+        else:
             self._module.start()
 
     def stop(self) -> None:
         if self._module is not None:
+            self._module.sample_stop()
             self._module.stop()
