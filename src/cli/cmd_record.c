@@ -15,6 +15,7 @@
 #include "base/output_file.h"
 #include "cli/cli.h"
 #include "cli/write_out.h"
+#include "record/python_start.h"
 #include "record/record.h"
 
 enum {
@@ -27,7 +28,7 @@ enum {
 
 typedef struct record_options {
     kino__common_options common;
-    const char *output, *categories, *sampling, *stacks;
+    const char *output, *categories, *sampling, *stacks, *python;
     unsigned delay_ms, duration_ms, flight_ms;
     uint64_t buffer;
     bool merge, system;
@@ -52,6 +53,10 @@ static const kino__option options_table[] = {
      "walk stacks by frame pointers (fp) or from a copy of each stack (dwarf), which is slower but "
      "sees more; auto uses frame pointers if the program has them (default: auto)",
      offsetof(record_options, stacks), false},
+    {"python", KINO__OPTION_TEXT, "LIST|off",
+     "record of Python programs: operators of PyTorch, with their shapes and memory, Python "
+     "functions, or samples of them (default: operators,samples)",
+     offsetof(record_options, python), false},
     {"system", KINO__OPTION_FLAG, NULL, "also record what else ran on the processors, if permitted",
      offsetof(record_options, system), false},
     {"categories", KINO__OPTION_TEXT, "LIST",
@@ -269,6 +274,12 @@ static int check(const record_options *given, unsigned *rate)
             &kino__command_record,
             "invalid value '%s' for --sampling (expected: a rate from 1 to %d, or off)",
             given->sampling, RATE_MAX);
+    char wrong[64];
+    if (given->python && !kino__python_check(given->python, wrong, sizeof wrong))
+        return kino__report_usage(&kino__command_record,
+                                  "invalid value '%s' for --python (expected: a list of operators, "
+                                  "shapes, memory, functions, samples; or off)",
+                                  wrong);
     if (given->buffer && given->buffer < KINO_BUDGET_MIN_BYTES)
         return kino__report_usage(&kino__command_record,
                                   "invalid value for --buffer (expected: at least %u MiB)",
@@ -303,6 +314,9 @@ static int record(const record_options *given, char **command, unsigned rate,
         .stacks = given->stacks,
         .system = given->system,
         .merge = given->merge,
+        .python = given->python ? given->python
+                  : rate        ? "operators,samples"
+                                : "operators",
         .categories = categories->items.items,
         .category_count = categories->items.count,
         .progress = show_progress,
@@ -368,14 +382,14 @@ const kino__command kino__command_record = {
     .name = "record",
     .arguments = "-- PROGRAM [ARGUMENTS]",
     .summary = "run a program and record a trace of it",
-    .description =
-        "Runs PROGRAM and records it and its children: ranges marked with NVTX, ITT or\n"
-        "libkino, work on GPUs (CUDA, ROCm, XPU) and OpenCL devices, and call-stack\n"
-        "samples. The program does not need to be rebuilt. Its input, output, exit code\n"
-        "and signals are not affected, and a program that crashes or is killed still\n"
-        "leaves a trace. Each process gets its own trace; several traces go to a\n"
-        "directory, or to one file with --merge. At the end, kino record lists what\n"
-        "could not be recorded and why; 'kino doctor' shows this in advance.\n",
+    .description = "Runs PROGRAM and records it and its children: ranges marked with NVTX, ITT or\n"
+                   "libkino, work on GPUs (CUDA, ROCm, XPU) and OpenCL devices, operators of\n"
+                   "PyTorch, Python functions, and call-stack samples. The program does not need\n"
+                   "to be rebuilt or changed. Its input, output, exit code and signals are not\n"
+                   "affected, and a program that crashes or is killed still leaves a trace. Each\n"
+                   "process gets its own trace; several traces go to a directory, or to one file\n"
+                   "with --merge. At the end, kino record lists what could not be recorded and\n"
+                   "why; 'kino doctor' shows this in advance.\n",
     .options = options_table,
     .options_size = sizeof(record_options),
     .init = init,

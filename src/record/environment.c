@@ -90,6 +90,9 @@ static bool add_library(kino__environment *e, const kino__injection *injection)
         ok = ok && set_single(e, "CUDA_INJECTION64_PATH", library) &&
              set_list(e, "ROCP_TOOL_LIBRARIES", library, false, true) &&
              set_list(e, "OPENCL_LAYERS", library, false, false);
+    if (injection->python)
+        ok = ok && set_list(e, "PYTHONPATH", injection->python_folder, false, false) &&
+             set(e, KINO__INJECT_PYTHON, injection->python);
     return ok;
 }
 

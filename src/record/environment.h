@@ -15,6 +15,8 @@ typedef struct kino__injection {
     uint64_t from_ns, until_ns; /* CLOCK_MONOTONIC; 0: open */
     bool ranges;                /* NVTX and ITT */
     bool devices;               /* CUDA, ROCm, OpenCL */
+    const char *python;         /* what is recorded of Python programs; NULL: nothing */
+    const char *python_folder;  /* where their hook is */
 } kino__injection;
 
 typedef struct kino__environment {

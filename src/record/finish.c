@@ -292,6 +292,11 @@ static const char *path_of_process(kino__recording *r, const kino__record_proces
         return NULL;
     if (!p->pid) /* the whole machine */
         return kino__arena_format(&r->arena, "%s%s%s%s", folder, slash, name, suffix).data;
+    int64_t rank = kino__parts_rank(&r->parts, p->pid);
+    if (rank >= 0)
+        return kino__arena_format(&r->arena, "%s%srank%" PRId64 "-%s-pid%" PRId64 "%s", folder,
+                                  slash, rank, name, p->pid, suffix)
+            .data;
     return kino__arena_format(&r->arena, "%s%s%s-%s%" PRId64 "%s", folder, slash, name,
                               is_like_rank(name) ? "pid" : "", p->pid, suffix)
         .data;

@@ -201,6 +201,12 @@ static bool add_note(kino__parts *parts, int64_t pid, kino_str text)
                                             (long long)pid, KINO__STR_ARG(text)));
 }
 
+/* The text is the user's to read: said once, whoever said it. */
+static bool add_said(kino__parts *parts, kino_str text)
+{
+    return add_text_note(parts, kino__arena_format(&parts->arena, "%.*s", KINO__STR_ARG(text)));
+}
+
 static bool add_own(kino__parts *parts, kino_str line)
 {
     kino__perf_own own = {0};
@@ -311,6 +317,8 @@ bool kino__parts_read_line(kino__parts *parts, kino_str line)
         return false;
     if (kino__str_is(word, "note"))
         return add_note(parts, pid, line);
+    if (kino__str_is(word, "say"))
+        return add_said(parts, line);
     if (kino__str_is(word, "own"))
         return add_own(parts, line);
     if (kino__str_is(word, "rank"))

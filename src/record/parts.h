@@ -51,6 +51,8 @@ void kino__parts_deinit(kino__parts *parts);
 /* Which processes are ranks, which started them, which were started by them: once, behind the last
  * line. (Part of kino__parts_read.) False: memory is out. */
 KINO_NODISCARD bool kino__parts_find_roles(kino__parts *parts);
+/* The rank that a process is; -1: none, or only started by one. */
+int64_t kino__parts_rank(const kino__parts *parts, int64_t pid);
 /* The text of a sidecar about a process; nothing when it was not seen, or told nothing. */
 void kino__parts_about(const kino__parts *parts, int64_t pid, kino__buffer *out);
 

@@ -45,6 +45,16 @@ bool kino__parts_find_roles(kino__parts *parts)
     return ok;
 }
 
+int64_t kino__parts_rank(const kino__parts *parts, int64_t pid)
+{
+    for (size_t i = 0; i < parts->seen.count; i++) {
+        const kino__seen *seen = &parts->seen.items[i];
+        if (seen->pid == pid)
+            return seen->role == KINO__PROCESS_RANK ? seen->place.rank : -1;
+    }
+    return -1;
+}
+
 void kino__parts_about(const kino__parts *parts, int64_t pid, kino__buffer *out)
 {
     char host[64] = "";

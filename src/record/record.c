@@ -21,6 +21,7 @@
 #include "record/launch.h"
 #include "record/leftovers.h"
 #include "record/program.h"
+#include "record/python_start.h"
 #include "record/record_internal.h"
 #include "wire/injection.h"
 
@@ -231,6 +232,21 @@ static kino__injection plan_injection(kino__recording *r, const kino__program *p
                              .devices = devices};
 }
 
+/* The hook of Python programs. Without it the rest is recorded. */
+static void plan_python(kino__recording *r, kino__injection *injection)
+{
+    const char *wanted = r->options->python;
+    kino_error err;
+    if (!wanted || strcmp(wanted, "off") == 0 || !injection->library)
+        return;
+    if (kino__python_start_write(r->work, r->python, sizeof r->python, &err) != KINO_OK) {
+        kino__record_note(r, "no operators and no Python functions: %s", err.message);
+        return;
+    }
+    injection->python = wanted;
+    injection->python_folder = r->python;
+}
+
 /* The window begins to count when the program does. */
 static window plan_window(const kino__record_options *options)
 {
@@ -406,6 +422,7 @@ static kino_status run(kino__recording *r, const kino__program *program, const c
     kino__environment environment;
     window w = plan_window(r->options);
     kino__injection injection = plan_injection(r, program, library, &w);
+    plan_python(r, &injection);
     kino_status st = kino__environment_init(&environment, environ, &injection, err);
     if (st != KINO_OK) {
         kino__environment_deinit(&environment);

@@ -30,6 +30,7 @@ typedef struct kino__record_options {
     const char *stacks;             /* "auto", "fp", "dwarf", "none"; NULL: auto */
     bool system;                    /* samples of the whole machine's scheduler */
     bool merge;                     /* one file */
+    const char *python;             /* kino__python_check; NULL or "off": nothing */
     const char *const *categories;  /* only these */
     size_t category_count;
     kino_progress_fn progress; /* for the work behind the program's end */

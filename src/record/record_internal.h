@@ -32,6 +32,7 @@ typedef struct kino__recording {
     kino__place place;
     int locks[2];           /* of both folders; -1 */
     char work[512];         /* the folder of buffers and of the log; "": none */
+    char python[544];       /* of the hook of Python programs, in the work folder; "": none */
     char scratch[512];      /* of samples as the kernel tells them; "": none */
     const char *name;       /* of the program, for files */
     int64_t pid;            /* of it */

@@ -23,6 +23,10 @@
 /* Filters on system calls that `kino record` itself is under (a container's). A program that has
  * more set some for itself or its children, and is left alone. */
 #define KINO__INJECT_FILTERS "KINO_RECORD_FILTERS"
+/* What is recorded of Python programs: a list of "operators", "shapes", "memory", "functions" and
+ * "samples". The hook that Python runs as it starts is in a folder of its own (record/python.c). */
+#define KINO__INJECT_PYTHON        "KINO_RECORD_PYTHON"
+#define KINO__INJECT_PYTHON_FOLDER "python"
 
 /* Filters on system calls of this process; 0: none. Opens and reads a file, nothing else. */
 uint64_t kino__seccomp_filters(void);
@@ -37,7 +41,8 @@ uint64_t kino__seccomp_filters(void);
  *   own PID TID RAW_NS RAW_NS         the recorder worked in that thread: its buffers, its devices
  *   pause PID RAW_NS                  the program wants nothing recorded, until exec at the latest
  *   resume PID RAW_NS                 and now it does again
- *   note PID TEXT                     something that the user should know
+ *   note PID TEXT                     why the process is not recorded
+ *   say PID TEXT                      something else that the user should know
  */
 #define KINO__INJECT_LOG "processes"
 enum { KINO__INJECT_LINE_MAX = 1024 };

@@ -12,6 +12,7 @@
 #include "record/launch.h"
 #include "record/parts.h"
 #include "record/program.h"
+#include "record/python_start.h"
 #include "unit/test.h"
 
 /* -- environment */
@@ -92,6 +93,43 @@ TEST(record_environment_leaves_out_what_is_not_wanted)
     REQUIRE(e.main != NULL);
     CHECK_STR(*e.main, "KINO_RECORD_MAIN=00000000000");
     kino__environment_deinit(&e);
+}
+
+TEST(record_environment_puts_the_hook_of_python_in_front_of_its_path)
+{
+    char path[] = "PYTHONPATH=/own:/more";
+    char *from[] = {path, NULL}, *nothing[] = {NULL};
+    kino__environment e;
+    kino__injection injection = {.library = "/l/i.so",
+                                 .folder = "/w",
+                                 .python = "operators,samples",
+                                 .python_folder = "/w/python"};
+    REQUIRE_EQ(kino__environment_init(&e, from, &injection, NULL), KINO_OK);
+    CHECK_STR(value_of(&e, "PYTHONPATH"), "/w/python:/own:/more");
+    CHECK_STR(value_of(&e, "KINO_RECORD_PYTHON"), "operators,samples");
+    kino__environment_deinit(&e);
+    REQUIRE_EQ(kino__environment_init(&e, nothing, &injection, NULL), KINO_OK);
+    CHECK_STR(value_of(&e, "PYTHONPATH"), "/w/python");
+    kino__environment_deinit(&e);
+    injection.python = NULL;
+    REQUIRE_EQ(kino__environment_init(&e, from, &injection, NULL), KINO_OK);
+    CHECK_STR(value_of(&e, "PYTHONPATH"), "/own:/more");
+    CHECK_STR(value_of(&e, "KINO_RECORD_PYTHON"), "(none)");
+    kino__environment_deinit(&e);
+}
+
+TEST(record_knows_what_can_be_recorded_of_python)
+{
+    char wrong[16] = "";
+    CHECK(kino__python_check("off", wrong, sizeof wrong));
+    CHECK(kino__python_check("operators,shapes,memory,functions,samples", wrong, sizeof wrong));
+    CHECK(kino__python_check("samples", wrong, sizeof wrong));
+    CHECK(!kino__python_check("samples,off", wrong, sizeof wrong));
+    CHECK_STR(wrong, "off");
+    CHECK(!kino__python_check("operator", wrong, sizeof wrong));
+    CHECK_STR(wrong, "operator");
+    CHECK(!kino__python_check("samples,", wrong, sizeof wrong));
+    CHECK_STR(wrong, "");
 }
 
 /* -- the program */
@@ -234,6 +272,7 @@ TEST(record_reads_the_log_of_processes)
     CHECK(read_line(&parts, "exec 11 10 2500 cc1 x.c"));
     CHECK(read_line(&parts, "exit 11 3000"));
     CHECK(read_line(&parts, "note 10 cannot have 64 bytes"));
+    CHECK(read_line(&parts, "say 10 /usr/bin/python3: kino is not installed"));
     CHECK(read_line(&parts, "own 10 12 1500 1700"));
     REQUIRE_EQ(parts.seen.count, (size_t)2);
     CHECK_EQ(parts.seen.items[0].pid, (int64_t)10);
@@ -247,8 +286,9 @@ TEST(record_reads_the_log_of_processes)
     CHECK_EQ(parts.own.items[0].tid, (int64_t)12);
     CHECK_EQ(parts.own.items[0].from_ns, (int64_t)1500);
     CHECK_EQ(parts.own.items[0].to_ns, (int64_t)1700);
-    REQUIRE_EQ(parts.notes.count, (size_t)1);
+    REQUIRE_EQ(parts.notes.count, (size_t)2);
     CHECK_STR(parts.notes.items[0], "process 10 is not recorded: cannot have 64 bytes");
+    CHECK_STR(parts.notes.items[1], "/usr/bin/python3: kino is not installed");
     kino__parts_deinit(&parts);
 }
 
@@ -276,6 +316,10 @@ TEST(record_reads_ranks_of_processes)
     for (size_t i = 0; i < 5; i++)
         CHECK_EQ(parts.seen.items[i].role, wanted[i]);
     CHECK_STR(parts.seen.items[1].place.job, "job 7");
+    CHECK_EQ(kino__parts_rank(&parts, 12), (int64_t)1);
+    CHECK_EQ(kino__parts_rank(&parts, 10), (int64_t)-1); /* the launcher */
+    CHECK_EQ(kino__parts_rank(&parts, 13), (int64_t)-1); /* only started by a rank */
+    CHECK_EQ(kino__parts_rank(&parts, 99), (int64_t)-1);
     kino__parts_about(&parts, 12, &about);
     CHECK(kino__str_contains(kino__buffer_str(&about),
                              KINO__STR("{\"rank\": 1, \"world_size\": 2}")));
