@@ -28,17 +28,19 @@ from ._server import Server, serve
 from ._table import Result, Table
 
 if _TYPE_CHECKING:
+    from ._flight import FlightRecorder, flight_recorder
     from .profiler import (ExecutionTraceObserver, ProfilerAction, ProfilerActivity, join_requests, profile, record_function, schedule,
                            supported_activities, tensorboard_trace_handler)
 
 __version__ = _version()
 
 __all__ = ["Analysis", "ArgumentError", "CancelledError", "Check", "Column", "Diff", "Error", "Events", "FileError", "Finding",
-           "FormatError", "LimitError", "NotFoundError", "OutOfMemoryError", "Parameter", "Report", "Result", "Run", "Server",
-           "SqlError", "Table", "TableDefinition", "Trace", "UnavailableError", "__version__", "analyses", "demo", "diff",
-           "event_columns", "formats", "open", "program", "serve"]
+           "FlightRecorder", "FormatError", "LimitError", "NotFoundError", "OutOfMemoryError", "Parameter", "Report", "Result",
+           "Run", "Server", "SqlError", "Table", "TableDefinition", "Trace", "UnavailableError", "__version__", "analyses", "demo", "diff",
+           "event_columns", "flight_recorder", "formats", "open", "program", "serve"]
 
-# What needs PyTorch is imported when it is first used; without PyTorch it is not there.
+# What needs the recorder or PyTorch is imported when it is first used; without PyTorch its part is not there.
+_FLIGHT = ["FlightRecorder", "flight_recorder"]
 _PROFILER = ["ExecutionTraceObserver", "ProfilerAction", "ProfilerActivity", "join_requests", "profile", "record_function",
              "schedule", "supported_activities", "tensorboard_trace_handler"]
 if _find_spec("torch"):
@@ -46,6 +48,9 @@ if _find_spec("torch"):
 
 
 def __getattr__(name: str) -> object:
+    if name in _FLIGHT:
+        from . import _flight
+        return getattr(_flight, name)
     if name not in _PROFILER:
         raise AttributeError(f"module 'kino' has no attribute '{name}'")
     from . import profiler

@@ -51,6 +51,8 @@ _SIGNATURES = {
     "kino_discard": (None, []),
     "kino_hint_name": (ctypes.c_char_p, [ctypes.c_int]),
     "kino_save": (ctypes.c_int, [ctypes.c_char_p, _ERROR]),
+    "kino_dump": (ctypes.c_int, [ctypes.c_char_p, ctypes.c_uint64, _ERROR]),
+    "kino_step": (ctypes.c_uint64, []),
     "kino_metadata": (ctypes.c_int, [ctypes.c_char_p, ctypes.c_char_p, _ERROR]),
     "kino_session_get": (None, [ctypes.POINTER(State)]),
     "kino_request": (ctypes.c_int, [ctypes.c_char_p, _ERROR]),
@@ -98,8 +100,8 @@ def _call(name: str, *arguments: object) -> None:
     check(getattr(library(), name)(*arguments, ctypes.byref(error)), error)
 
 
-def prepare(budget: int, trace_id: str) -> None:
-    _call("kino_prepare", ctypes.byref(_Options(ctypes.sizeof(_Options), 0, budget, None, None, trace_id.encode())))
+def prepare(budget: int, trace_id: str, is_flight: bool = False) -> None:
+    _call("kino_prepare", ctypes.byref(_Options(ctypes.sizeof(_Options), int(is_flight), budget, None, None, trace_id.encode() or None)))
 
 
 def start() -> None:
@@ -117,6 +119,11 @@ def discard() -> None:
 def save(where: str) -> None:
     """Chrome JSON, or Kino's own format when the name ends in .kino."""
     _call("kino_save", os.fsencode(where))
+
+
+def dump(where: str, last_ns: int) -> None:
+    """What ended in the last nanoseconds, while recording goes on."""
+    _call("kino_dump", os.fsencode(where), last_ns)
 
 
 def metadata(key: str, json_text: Optional[str]) -> None:
