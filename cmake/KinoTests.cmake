@@ -33,6 +33,8 @@ add_executable(kino_print_profile tests/support/print_profile.c)
 target_link_libraries(kino_print_profile PRIVATE kino_engine_static)
 add_executable(kino_print_stacks tests/support/print_stacks.c)
 target_link_libraries(kino_print_stacks PRIVATE kino_engine_static)
+add_executable(kino_print_costs tests/support/print_costs.c)
+target_link_libraries(kino_print_costs PRIVATE kino_engine_static)
 
 # The files that newcomers copy must keep compiling.
 file(GLOB templates CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/src/*/_template.c")

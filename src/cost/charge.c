@@ -6,7 +6,9 @@ static void charge_outermost(kino__charge_node *nodes, size_t count, kino__cost_
 {
     for (size_t i = 0; i < count; i++) {
         kino__charge_node *node = &nodes[i];
-        uint32_t around = node->parent == KINO_NO_ROW ? KINO_NO_ROW : nodes[node->parent].charged;
+        const kino__charge_node *parent = node->parent == KINO_NO_ROW ? NULL : &nodes[node->parent];
+        bool is_free = !parent || parent->role == KINO__COST_REPLAY;
+        uint32_t around = is_free ? KINO_NO_ROW : parent->charged;
         if (around != KINO_NO_ROW)
             node->charged = around;
         else if (node->charged == KINO_NO_ROW && node->role == role && !node->has_charged)
@@ -27,4 +29,7 @@ void kino__charge(kino__charge_node *nodes, size_t count)
             nodes[nodes[i].parent].has_charged = true;
     }
     charge_outermost(nodes, count, KINO__COST_COMPOSITE);
+    for (size_t i = 0; i < count; i++)
+        if (nodes[i].role == KINO__COST_REPLAY && nodes[i].charged == KINO_NO_ROW)
+            nodes[i].charged = (uint32_t)i;
 }

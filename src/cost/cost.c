@@ -47,10 +47,23 @@ static void collect_operators(void)
     known.items = room;
 }
 
+/* Kernels of compilers are known by the first two words of their names: "triton_poi". */
+static kino_str name_of_kind(kino_str bare)
+{
+    if (!kino__str_starts_with(bare, KINO__STR("triton_")) &&
+        !kino__str_starts_with(bare, KINO__STR("cpp_fused_")))
+        return bare;
+    size_t words = 0, size = 0;
+    for (; size < bare.size; size++)
+        if (bare.data[size] == '_' && ++words == 2)
+            break;
+    return (kino_str){bare.data, size};
+}
+
 const kino__cost_op *kino__cost_op_find(kino_str bare, const char **family)
 {
     (void)pthread_once(&known_once, collect_operators);
-    entry key = {.name = bare};
+    entry key = {.name = name_of_kind(bare)};
     const entry *found = bsearch(&key, known.items, known.count, sizeof key, by_name);
     if (family)
         *family = found ? found->family : NULL;

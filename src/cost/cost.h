@@ -27,6 +27,8 @@ typedef enum kino__cost_role {
     KINO__COST_NO_ROLE,   /* not an operator with a cost */
     KINO__COST_COMPOSITE, /* usually calls others that do the work: aten::linear, aten::matmul */
     KINO__COST_PRIMITIVE, /* does it itself: aten::addmm; what it calls belongs to it */
+    KINO__COST_REPLAY,    /* a composite that replays a graph of kernels besides calling others: its
+                             cost is that of the graph. Of calls (trace_costs.h), not of names. */
 } kino__cost_role;
 
 typedef struct kino__cost {

@@ -148,6 +148,15 @@ int64_t kino__cost_broadcast(const kino__cost_ask *ask)
     return elements;
 }
 
+bool kino__cost_first_tensor(const kino__cost_ask *ask, kino__cost *cost, kino__cost_tensor *tensor)
+{
+    size_t i = 0;
+    if (kino__cost_next_tensor(ask, &i, tensor))
+        return true;
+    kino__cost_unknown(cost, kino__cost_no_shapes);
+    return false;
+}
+
 /* -- results -- */
 
 void kino__cost_set(kino__cost *cost, int64_t flops, int64_t bytes_read, int64_t bytes_written,
@@ -171,4 +180,72 @@ void kino__cost_unknown(kino__cost *cost, const char *reason)
 {
     kino__cost_set(cost, KINO_NO_INT, KINO_NO_INT, KINO_NO_INT, KINO__DTYPE_NONE);
     cost->reason = reason;
+}
+
+/* -- functions of several families -- */
+
+/* PyProf counts numbers among the operands of Python's operators as values in memory. */
+static int64_t scalar_bytes(const kino__cost_ask *ask)
+{
+    enum { BYTES = 4 };
+    int64_t bytes = 0;
+    const kino__op_inputs *inputs = &ask->call->inputs;
+    for (size_t i = 0; ask->call->source == KINO__OP_PYPROF && i < inputs->items.count; i++) {
+        const kino__op_input *input = &inputs->items.items[i];
+        if (input->keyword.size == 0 &&
+            (kino__str_is(input->type, "int") || kino__str_is(input->type, "float")))
+            bytes += BYTES;
+    }
+    return bytes;
+}
+
+/* The type of the result: of the first operand with dimensions, for numbers give way to those. */
+static bool leading_tensor(const kino__cost_ask *ask, kino__cost *cost, kino__cost_tensor *leading)
+{
+    size_t i = 0;
+    while (kino__cost_next_tensor(ask, &i, leading))
+        if (leading->rank)
+            return true;
+    return kino__cost_first_tensor(ask, cost, leading);
+}
+
+static void elementwise(const kino__cost_ask *ask, kino__cost *cost, kino__dtype result)
+{
+    kino__cost_tensor first;
+    if (!leading_tensor(ask, cost, &first))
+        return;
+    int64_t elements = kino__cost_broadcast(ask);
+    if (elements == KINO_NO_INT) {
+        kino__cost_unknown(cost, kino__cost_bad_shapes);
+        return;
+    }
+    int64_t read = kino__cost_add(kino__cost_input_bytes(ask), scalar_bytes(ask));
+    kino__cost_set(cost, kino__cost_mul(ask->op->weight, elements), read,
+                   kino__cost_bytes_of(elements, result ? result : first.dtype), first.dtype);
+}
+
+void kino__cost_elementwise(const kino__cost_ask *ask, kino__cost *cost)
+{
+    elementwise(ask, cost, KINO__DTYPE_NONE);
+}
+
+void kino__cost_elementwise_to(const kino__cost_ask *ask, kino__cost *cost)
+{
+    elementwise(ask, cost, (kino__dtype)ask->op->variant);
+}
+
+void kino__cost_passes(const kino__cost_ask *ask, kino__cost *cost)
+{
+    kino__cost_tensor first;
+    if (kino__cost_first_tensor(ask, cost, &first))
+        kino__cost_set(cost, kino__cost_mul(ask->op->weight, first.elements),
+                       kino__cost_mul(ask->op->variant - 1, first.bytes), first.bytes, first.dtype);
+}
+
+void kino__cost_nothing(const kino__cost_ask *ask, kino__cost *cost)
+{
+    kino__cost_tensor first;
+    size_t i = 0;
+    bool has_one = kino__cost_next_tensor(ask, &i, &first);
+    kino__cost_set(cost, 0, 0, 0, has_one ? first.dtype : KINO__DTYPE_NONE);
 }

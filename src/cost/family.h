@@ -97,6 +97,10 @@ int64_t kino__cost_broadcast(const kino__cost_ask *ask);
 /* Bytes of so many elements. */
 int64_t kino__cost_bytes_of(int64_t elements, kino__dtype dtype);
 
+/* The first tensor; false, and said so: there is none. */
+bool kino__cost_first_tensor(const kino__cost_ask *ask, kino__cost *cost,
+                             kino__cost_tensor *tensor);
+
 /* -- results -- */
 
 void kino__cost_set(kino__cost *cost, int64_t flops, int64_t bytes_read, int64_t bytes_written,
@@ -105,6 +109,17 @@ void kino__cost_set(kino__cost *cost, int64_t flops, int64_t bytes_read, int64_t
 void kino__cost_set_matrix(kino__cost *cost, int64_t flops, int64_t bytes_read,
                            int64_t bytes_written, kino__dtype precision);
 void kino__cost_unknown(kino__cost *cost, const char *reason);
+
+/* Functions that several families use. op->weight operations for each element of the shape that all
+ * tensors broadcast to; all are read, and a result of the first one's type is written. */
+void kino__cost_elementwise(const kino__cost_ask *ask, kino__cost *cost);
+/* The same with a result of op->variant, a kino__dtype. */
+void kino__cost_elementwise_to(const kino__cost_ask *ask, kino__cost *cost);
+/* op->weight operations for each element of the first tensor, which is passed over op->variant
+ * times: once to write, else to read. */
+void kino__cost_passes(const kino__cost_ask *ask, kino__cost *cost);
+/* Nothing is computed or moved: views, allocations. */
+void kino__cost_nothing(const kino__cost_ask *ask, kino__cost *cost);
 
 extern const char kino__cost_no_shapes[];  /* "shapes were not recorded" */
 extern const char kino__cost_bad_shapes[]; /* the inputs do not fit the operator */

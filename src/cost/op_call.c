@@ -36,9 +36,24 @@ static kino_str without_in_place_or_reflected(kino_str word)
     return word;
 }
 
+/* "torch::autograd::CppNode<fbgemm_gpu::LookupFunction<...> >" is about "LookupFunction". */
+static kino_str inside_node(kino_str name)
+{
+    static const kino_str node = KINO__STR("torch::autograd::CppNode<");
+    if (!kino__str_starts_with(name, node))
+        return name;
+    kino_str inside = {name.data + node.size, name.size - node.size};
+    return before(before(inside, '<'), '>');
+}
+
 kino_str kino__op_bare_name(kino_str name)
 {
-    kino_str bare = before(behind_namespace(name), '.');
+    if (kino__str_starts_with(name, KINO__STR("autograd::engine::"))) /* its child does the work */
+        return name;
+    if (kino__str_starts_with(name, KINO__STR("nccl:")) ||
+        kino__str_starts_with(name, KINO__STR("gloo:")))
+        name = (kino_str){name.data + 5, name.size - 5};
+    kino_str bare = before(behind_namespace(inside_node(name)), '.');
     kino_str edge = KINO__STR("__");
     if (bare.size > 4 && kino__str_starts_with(bare, edge) && kino__str_ends_with(bare, edge))
         return without_in_place_or_reflected((kino_str){bare.data + 2, bare.size - 4});

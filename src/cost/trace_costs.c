@@ -2,8 +2,18 @@
  *
  *   1. names: which are operators, and what is their role (once for each text)
  *   2. ops: rows of such names, with the one around each; costs from their arguments
- *   3. forward convolutions whose stride was not recorded, again, from their backward operator
- *   4. charge.h */
+ *   3. those whose arguments do not say enough, again, with what others know (below)
+ *   4. charge.h
+ *
+ * What others know, in traces of profilers that did not write the values of arguments:
+ *
+ *   forward operator         its backward operator was given a gradient of the result's sizes
+ *   backward convolution     the operator around cudnn_convolution_backward_weight and _input has
+ *                            the weight and the input
+ *   backward lookup          the forward one, of those that are still open the last of the same
+ *                            batch, has tables and indices
+ *   CompiledFunctionBackward the forward one has the parameters
+ *   record_param_comms       the annotation "nccl:all_to_all" within it has the tensors */
 #include "cost/trace_costs.h"
 
 #include <stdlib.h>
@@ -20,8 +30,8 @@
 typedef enum name_kind {
     NAME_NEW,
     NAME_OTHER,
-    NAME_OP,     /* with a role or not: an event of the kind is an operator anyway */
-    NAME_MARKER, /* an annotation whose text is a call */
+    NAME_MARKER,  /* an annotation whose text is a call */
+    NAME_MESSAGE, /* an annotation "nccl:all_reduce" */
 } name_kind;
 
 typedef struct name_info {
@@ -40,8 +50,8 @@ typedef struct maker {
     kino__text_cursor cursor;
     kino__map by_hash;             /* of costs: the last of them */
     KINO__VEC(uint32_t) next_cost; /* the one before with the same hash */
-    kino__map gradients;           /* forward row -> backward convolution's row */
-    KINO__VEC(uint32_t) unsolved;  /* ops: forward convolutions without values */
+    kino__map backward_of;         /* row of a forward operator -> op with its gradient */
+    KINO__VEC(uint32_t) unsolved;  /* ops that lack something */
 } maker;
 
 /* -- costs, each kept once -- */
@@ -93,6 +103,13 @@ static bool is_span(const kino__trace *trace, uint32_t row)
     return trace->phase[row] == 'X' && trace->dur[row] != KINO_NO_TIME;
 }
 
+static bool is_message_name(const maker *m, uint32_t row)
+{
+    kino_str name = kino__trace_string(m->trace, m->trace->name[row]);
+    return kino__str_starts_with(name, KINO__STR("nccl:")) ||
+           kino__str_starts_with(name, KINO__STR("gloo:"));
+}
+
 /* Is the row a call? Annotations are where their text is one. */
 static bool is_call(maker *m, uint32_t row, bool *is_marker)
 {
@@ -109,10 +126,15 @@ static bool is_call(maker *m, uint32_t row, bool *is_marker)
         kino__marker_kind marker =
             kino__marker_kind_of(kino__trace_string(m->trace, m->trace->name[row]), false);
         bool is_one = marker == KINO__MARKER_ARGUMENTS || marker == KINO__MARKER_SEQUENCE;
-        info->kind = is_one ? NAME_MARKER : NAME_OTHER;
+        info->kind = is_one ? NAME_MARKER : is_message_name(m, row) ? NAME_MESSAGE : NAME_OTHER;
     }
     *is_marker = info->kind == NAME_MARKER;
-    return *is_marker;
+    return info->kind != NAME_OTHER;
+}
+
+static bool is_message(maker *m, uint32_t row)
+{
+    return info_of(m, row)->kind == NAME_MESSAGE;
 }
 
 static bool read_call(maker *m, uint32_t row, bool is_marker)
@@ -138,36 +160,60 @@ static bool learn_name(maker *m, uint32_t row, bool is_marker, name_info *info)
     return true;
 }
 
-static bool is_convolution(const kino__cost *cost)
+/* A collective's annotation tells about the operator around it. */
+static bool is_collective(maker *m, uint32_t op)
 {
-    return cost->family == kino__cost_family_convolution.name;
+    return op != KINO_NO_ROW &&
+           kino__trace_cost(m->out, op)->family == kino__cost_family_collective.name;
 }
 
-/* A backward convolution knows the sizes of the forward one's result: remembers where. */
-static bool note_gradient(maker *m, uint32_t row)
+static bool note_message(maker *m, uint32_t row, uint32_t op)
+{
+    if (kino__cost_is_known(kino__trace_cost(m->out, op)))
+        return true;
+    if (!read_call(m, row, false))
+        return false;
+    kino__cost cost = kino__cost_of(m->model, &m->call);
+    uint32_t place = keep_cost(m, &cost);
+    m->out->ops.items[op].cost = place;
+    return place != KINO_NO_ROW;
+}
+
+/* Remembers which operator computes the gradient of which. */
+static bool note_backward(maker *m, uint32_t op)
 {
     const uint32_t *forward = kino__link_forward(m->trace);
     if (!forward)
         return false;
-    for (uint32_t at = row; at != KINO_NO_ROW; at = m->nesting->parent[at])
-        if (forward[at] != KINO_NO_ROW)
-            return kino__map_put(&m->gradients, forward[at], row) != NULL;
+    for (uint32_t at = op; at != KINO_NO_ROW; at = m->out->ops.items[at].parent) {
+        uint32_t row = forward[m->out->ops.items[at].row];
+        if (row != KINO_NO_ROW)
+            return kino__map_put(&m->backward_of, row, op) != NULL;
+    }
     return true;
 }
 
-static bool cost_call(maker *m, kino__costed_op *op, uint32_t index, bool is_marker)
+/* Families to which it helps to know the sizes of the result. */
+static bool uses_result(const kino__cost *cost)
 {
+    return cost->family == kino__cost_family_convolution.name ||
+           cost->family == kino__cost_family_embedding.name ||
+           cost->family == kino__cost_family_fused.name;
+}
+
+static bool cost_call(maker *m, uint32_t index, bool is_marker)
+{
+    kino__costed_op *op = &m->out->ops.items[index];
     if (!read_call(m, op->row, is_marker))
         return false;
     kino__cost cost = kino__cost_of(m->model, &m->call);
     op->cost = keep_cost(m, &cost);
     if (op->cost == KINO_NO_ROW)
         return false;
-    if (!is_convolution(&cost))
-        return true;
-    if (op->direction == KINO__OP_BACKWARD)
-        return note_gradient(m, op->row);
-    if (!cost.reason)
+    if (op->direction == KINO__OP_BACKWARD && m->call.inputs.items.count &&
+        !note_backward(m, index))
+        return false;
+    if (!cost.reason || is_marker || !uses_result(&cost))
         return true;
     uint32_t *slot = kino__vec_add(&m->unsolved);
     if (slot)
@@ -193,7 +239,7 @@ static bool add_op(maker *m, uint32_t row, uint32_t around, bool is_marker)
                             .charged = KINO_NO_ROW,
                             .cost = 0,
                             .direction = is_backward ? KINO__OP_BACKWARD : KINO__OP_FORWARD};
-    return info->role == KINO__COST_NO_ROLE || cost_call(m, op, index, is_marker);
+    return info->role == KINO__COST_NO_ROLE || cost_call(m, index, is_marker);
 }
 
 /* Rows of a track: parents stand before their children, so each finds the op around it at its
@@ -204,6 +250,11 @@ static bool find_ops(maker *m)
         uint32_t parent = m->nesting->parent[row];
         uint32_t around = parent == KINO_NO_ROW ? KINO_NO_ROW : m->out->op_of_row[parent];
         bool is_marker, is_one = is_call(m, row, &is_marker);
+        if (is_one && is_message(m, row) && is_collective(m, around)) {
+            if (!note_message(m, row, around))
+                return false;
+            is_one = false;
+        }
         if (is_one && !add_op(m, row, around, is_marker))
             return false;
         m->out->op_of_row[row] = is_one ? (uint32_t)m->out->ops.count - 1 : around;
@@ -211,58 +262,240 @@ static bool find_ops(maker *m)
     return true;
 }
 
-/* -- forward convolutions without values -- */
+/* -- what others know -- */
 
-/* The row of the backward convolution of an op, or KINO_NO_ROW. */
-static uint32_t gradient_of(maker *m, const kino__costed_op *op)
+static bool has_text(kino_str name, const char *part)
 {
-    for (uint32_t at = op->row; at != KINO_NO_ROW; at = m->nesting->parent[at]) {
-        const uint32_t *found = kino__map_get(&m->gradients, at);
+    return kino__str_contains(name, kino__str_from(part));
+}
+
+static bool read_op(maker *m, uint32_t op, kino__op_call *call)
+{
+    uint32_t row = m->out->ops.items[op].row;
+    return kino__op_call_read_kineto(call, kino__trace_string(m->trace, m->trace->name[row]),
+                                     kino__args_text(m->trace, row, &m->cursor));
+}
+
+/* The op with the gradient of an op, which may be one of the library's within the one that is asked
+ * about, or around it. KINO_NO_ROW: none. */
+static uint32_t backward_of(maker *m, uint32_t op)
+{
+    for (uint32_t at = op; at != KINO_NO_ROW; at = m->out->ops.items[at].parent) {
+        const uint32_t *found = kino__map_get(&m->backward_of, m->out->ops.items[at].row);
+        if (found)
+            return *found;
+    }
+    for (uint32_t at = op + 1; at < m->out->ops.count; at++) {
+        const kino__costed_op *inner = &m->out->ops.items[at];
+        if (inner->parent == KINO_NO_ROW || inner->parent < op)
+            break;
+        const uint32_t *found = kino__map_get(&m->backward_of, inner->row);
         if (found)
             return *found;
     }
     return KINO_NO_ROW;
 }
 
-/* convolution_backward begins with the gradient, the backward operators of libraries have it
- * behind the input or its sizes. */
-static const kino__op_input *find_gradient(const kino__op_call *call)
+/* Which argument of another call has the sizes of this one's result. *other: that call's op. */
+static bool find_result(maker *m, uint32_t op, kino_str bare, uint32_t *other, uint32_t *argument)
 {
-    bool is_first = kino__str_is(kino__op_bare_name(call->name), "convolution_backward");
-    return kino__op_inputs_at(&call->inputs, is_first ? 0 : 1);
+    kino__costed_op *o = &m->out->ops.items[op];
+    if (o->direction == KINO__OP_FORWARD) {
+        *other = backward_of(m, op);
+        if (*other == KINO_NO_ROW)
+            return false;
+        kino_str name = kino__op_bare_name(
+            kino__trace_string(m->trace, m->trace->name[m->out->ops.items[*other].row]));
+        /* Those of libraries have it behind the input or its sizes. */
+        *argument = has_text(name, "_convolution_backward");
+        return true;
+    }
+    *other = o->parent;
+    *argument = has_text(bare, "_weight") ? 2 : 0;
+    return o->parent != KINO_NO_ROW && has_text(bare, "convolution_backward_");
 }
 
-static bool solve(maker *m, kino__costed_op *op, kino__op_call *backward)
+/* -- lookups of FBGEMM, whose forward operators have no sequence number -- */
+
+static bool is_lookup(maker *m, uint32_t op, bool *is_backward)
 {
-    uint32_t row = gradient_of(m, op);
-    if (row == KINO_NO_ROW)
+    kino_str name = kino__trace_string(m->trace, m->trace->name[m->out->ops.items[op].row]);
+    *is_backward =
+        has_text(name, "CppNode<SplitLookupFunction_") && !has_text(name, "evaluate_function");
+    return *is_backward || has_text(name, "::split_embedding_codegen_lookup_");
+}
+
+typedef struct lookup_call {
+    int64_t ts;
+    uint32_t op;
+    bool is_backward;
+} lookup_call;
+
+static int by_time(const void *a, const void *b)
+{
+    const lookup_call *x = a, *y = b;
+    return x->ts != y->ts ? (x->ts < y->ts ? -1 : 1) : (x->op < y->op ? -1 : x->op > y->op);
+}
+
+/* The batch: rows of the gradient, or bags for each table. KINO_NO_INT: not recorded. */
+static int64_t batch_of(const kino__op_call *call, bool is_backward)
+{
+    enum { TABLES = 6, OFFSETS = 12 };
+    const kino__op_input *first = kino__op_inputs_at(&call->inputs, is_backward ? 0 : OFFSETS);
+    const kino__op_input *tables = kino__op_inputs_at(&call->inputs, TABLES);
+    if (!first || !first->size_count)
+        return KINO_NO_INT;
+    int64_t size = kino__op_input_sizes(&call->inputs, first)[0];
+    if (is_backward)
+        return size;
+    int64_t count =
+        tables && tables->size_count ? kino__op_input_sizes(&call->inputs, tables)[0] - 1 : 0;
+    return count > 0 ? (size - 1) / count : KINO_NO_INT;
+}
+
+/* Costs both calls of a pair: the inputs are the forward one's, the result the gradient. */
+static bool cost_pair(maker *m, uint32_t forward, uint32_t backward, const kino__op_call *gradient)
+{
+    const kino__op_input *result = kino__op_inputs_at(&gradient->inputs, 0);
+    const uint32_t ops[] = {forward, backward};
+    for (size_t i = 0; i < 2; i++) {
+        if (!read_op(m, forward, &m->call))
+            return false;
+        m->call.name = kino__trace_string(m->trace, m->trace->name[m->out->ops.items[ops[i]].row]);
+        m->call.output_sizes = kino__op_input_sizes(&gradient->inputs, result);
+        m->call.output_rank = result->size_count;
+        kino__cost cost = kino__cost_of(m->model, &m->call);
+        uint32_t place = keep_cost(m, &cost);
+        if (place == KINO_NO_ROW)
+            return false;
+        m->out->ops.items[ops[i]].cost = place;
+    }
+    return true;
+}
+
+/* Gradients come in the reverse order: each belongs to the last forward call of its batch that has
+ * none. Few calls are open at a time: those of a step. */
+static bool pair_lookups(maker *m, lookup_call *calls, size_t count, kino__op_call *gradient)
+{
+    size_t open = 0;
+    for (size_t i = 0; i < count; i++) {
+        lookup_call call = calls[i];
+        if (!call.is_backward) {
+            calls[open++] = call;
+            continue;
+        }
+        if (!read_op(m, call.op, gradient))
+            return false;
+        int64_t batch = batch_of(gradient, true);
+        size_t found = open;
+        while (found > 0 && batch != KINO_NO_INT) {
+            if (!read_op(m, calls[found - 1].op, &m->call))
+                return false;
+            if (batch_of(&m->call, false) == batch)
+                break;
+            found--;
+        }
+        if (found == 0 || batch == KINO_NO_INT)
+            continue;
+        if (!cost_pair(m, calls[found - 1].op, call.op, gradient))
+            return false;
+        memmove(&calls[found - 1], &calls[found], (open - found) * sizeof *calls);
+        open--;
+    }
+    return true;
+}
+
+static bool solve_lookups(maker *m)
+{
+    KINO__VEC(lookup_call) calls = {0};
+    kino__op_call gradient = {0};
+    bool is_good = true, is_backward;
+    for (size_t i = 0; i < m->unsolved.count && is_good; i++) {
+        uint32_t op = m->unsolved.items[i];
+        if (!is_lookup(m, op, &is_backward))
+            continue;
+        lookup_call *call = kino__vec_add(&calls);
+        is_good = call != NULL;
+        if (call)
+            *call = (lookup_call){m->trace->ts[m->out->ops.items[op].row], op, is_backward};
+    }
+    if (calls.count)
+        qsort(calls.items, calls.count, sizeof *calls.items, by_time);
+    is_good = is_good && pair_lookups(m, calls.items, calls.count, &gradient);
+    kino__op_call_deinit(&gradient);
+    kino__vec_deinit(&calls);
+    return is_good;
+}
+
+/* -- all that lack something -- */
+
+/* Costs a backward op with the inputs of its forward one. */
+static bool cost_as_forward(maker *m, uint32_t op, kino_str name)
+{
+    const uint32_t *link = kino__link_forward(m->trace);
+    uint32_t row = link ? link[m->out->ops.items[op].row] : KINO_NO_ROW;
+    if (row == KINO_NO_ROW || m->out->op_of_row[row] == KINO_NO_ROW)
         return true;
-    kino_str name = kino__trace_string(m->trace, m->trace->name[row]);
-    if (!kino__op_call_read_kineto(backward, name, kino__args_text(m->trace, row, &m->cursor)))
+    if (!read_op(m, m->out->op_of_row[row], &m->call))
         return false;
-    const kino__op_input *gradient = find_gradient(backward);
-    if (!gradient || !gradient->is_tensor)
-        return true;
-    if (!read_call(m, op->row, false))
-        return false;
-    m->call.output_sizes = kino__op_input_sizes(&backward->inputs, gradient);
-    m->call.output_rank = gradient->size_count;
+    m->call.name = name;
     kino__cost cost = kino__cost_of(m->model, &m->call);
-    op->cost = keep_cost(m, &cost);
-    return op->cost != KINO_NO_ROW;
+    uint32_t place = keep_cost(m, &cost);
+    m->out->ops.items[op].cost = place;
+    return place != KINO_NO_ROW;
+}
+
+/* Costs an op again, with the sizes of its result from an argument of another call. */
+static bool solve(maker *m, uint32_t op, kino__op_call *other)
+{
+    kino__costed_op *o = &m->out->ops.items[op];
+    kino_str name = kino__trace_string(m->trace, m->trace->name[o->row]);
+    kino_str bare = kino__op_bare_name(name);
+    uint32_t knows = KINO_NO_ROW, argument = 0;
+    if (kino__str_is(bare, "CompiledFunctionBackward"))
+        return cost_as_forward(m, op, name);
+    if (!find_result(m, op, bare, &knows, &argument))
+        return true;
+    if (!read_op(m, knows, other))
+        return false;
+    const kino__op_input *result = kino__op_inputs_at(&other->inputs, argument);
+    if (!result || !result->is_tensor)
+        return true;
+    if (!read_op(m, op, &m->call))
+        return false;
+    m->call.output_sizes = kino__op_input_sizes(&other->inputs, result);
+    m->call.output_rank = result->size_count;
+    kino__cost cost = kino__cost_of(m->model, &m->call);
+    o->cost = keep_cost(m, &cost);
+    return o->cost != KINO_NO_ROW;
 }
 
 static bool solve_all(maker *m)
 {
-    kino__op_call backward = {0};
+    kino__op_call other = {0};
     bool is_good = true;
     for (size_t i = 0; i < m->unsolved.count && is_good; i++)
-        is_good = solve(m, &m->out->ops.items[m->unsolved.items[i]], &backward);
-    kino__op_call_deinit(&backward);
-    return is_good;
+        is_good = solve(m, m->unsolved.items[i], &other);
+    kino__op_call_deinit(&other);
+    return is_good && solve_lookups(m);
 }
 
 /* -- all -- */
+
+/* Composite operators that launch a graph of kernels themselves. */
+static void find_replays(maker *m, kino__charge_node *nodes)
+{
+    const kino__trace *trace = m->trace;
+    for (uint32_t row = 0; row < trace->event_count; row++) {
+        uint32_t kind = KINO__KIND_BIT(kino__category_kind(trace->category[row]));
+        uint32_t op = m->out->op_of_row[row];
+        if (!(kind & KINO__KINDS_LAUNCH) || op == KINO_NO_ROW ||
+            nodes[op].role != KINO__COST_COMPOSITE || trace->name[row] == KINO_NO_STRING)
+            continue;
+        if (has_text(kino__trace_string(trace, trace->name[row]), "GraphLaunch"))
+            nodes[op].role = KINO__COST_REPLAY;
+    }
+}
 
 static bool charge_ops(maker *m)
 {
@@ -274,6 +507,7 @@ static bool charge_ops(maker *m)
         nodes[i].parent = out->ops.items[i].parent;
         nodes[i].role = m->names[m->trace->name[out->ops.items[i].row]].role;
     }
+    find_replays(m, nodes);
     kino__charge(nodes, out->ops.count);
     for (size_t i = 0; i < out->ops.count; i++)
         out->ops.items[i].charged = nodes[i].charged;
@@ -300,12 +534,12 @@ kino_status kino__trace_costs_init(kino__trace_costs *costs, const kino__trace *
     KINO_TRY(kino__trace_require(trace, KINO__COLUMN_ALL, NULL, err));
     maker m = {.out = costs, .trace = trace, .model = model};
     kino__map_init(&m.by_hash, NULL);
-    kino__map_init(&m.gradients, NULL);
+    kino__map_init(&m.backward_of, NULL);
     kino__text_cursor_init(&m.cursor, trace->text);
     bool is_good = make(&m);
     kino__text_cursor_deinit(&m.cursor);
     kino__map_deinit(&m.by_hash);
-    kino__map_deinit(&m.gradients);
+    kino__map_deinit(&m.backward_of);
     kino__vec_deinit(&m.next_cost);
     kino__vec_deinit(&m.unsolved);
     kino__op_call_deinit(&m.call);

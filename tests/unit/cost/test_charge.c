@@ -6,6 +6,7 @@ enum {
     NONE = KINO__COST_NO_ROLE,
     COMPOSITE = KINO__COST_COMPOSITE,
     PRIMITIVE = KINO__COST_PRIMITIVE,
+    REPLAY = KINO__COST_REPLAY,
     TOP = KINO_NO_ROW,
 };
 
@@ -44,6 +45,17 @@ TEST(a_composite_is_charged_where_nothing_below_it_is)
         {0, COMPOSITE, TOP}, /*   aten::lstm */
         {4, COMPOSITE, 5},   /*     aten::linear, alone */
         {4, PRIMITIVE, 6},   /*     aten::sigmoid */
+    };
+    check(tree, sizeof tree / sizeof *tree);
+}
+
+TEST(a_replay_is_charged_beside_what_it_calls)
+{
+    static const uint32_t tree[][3] = {
+        {TOP, REPLAY, 0},                    /* CompiledFunction */
+        {0, PRIMITIVE, 1},                   /*   aten::copy_ */
+        {0, NONE, TOP},                      /*   something unknown */
+        {TOP, PRIMITIVE, 3}, {3, REPLAY, 3}, /* within a charged one: part of it */
     };
     check(tree, sizeof tree / sizeof *tree);
 }

@@ -167,6 +167,9 @@ TEST(bare_names_are_without_namespace_overload_and_in_place_mark)
         {"__itruediv__", "truediv"},
         {"_softmax", "_softmax"},
         {"", ""},
+        {"torch::autograd::CppNode<fbgemm_gpu::PermutePooledEmbsFunction<&f::g> >",
+         "PermutePooledEmbsFunction"},
+        {"nccl:all_reduce", "all_reduce"},
         {"__", "_"},
         {"aten::_foreach_add_", "_foreach_add"},
     };
