@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/search.h"
+#include "names/python_frame.h"
 #include "store/args.h"
 
 /* Classes of names beyond those that make items. */
@@ -33,30 +34,13 @@ typedef struct scanning {
 
 /* -- names */
 
-/* "file.py(12): name" outside of PyTorch and of Python's own library. */
-static bool is_user_frame(kino_str name)
-{
-    static const char *const foreign[] = {
-        "<",           "torch/",           "nn.Module: ",   "threading.py(", "contextlib.py(",
-        "typing.py(",  "enum.py(",         "inspect.py(",   "functools.py(", "dataclasses.py(",
-        "copy.py(",    "abc.py(",          "collections/",  "logging/",      "json/",
-        "re.py(",      "importlib/",       "selectors.py(", "queue.py(",     "random.py(",
-        "weakref.py(", "multiprocessing/", "concurrent/",   "asyncio/",      "torchvision/",
-    };
-    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
-        if (kino__str_starts_with(name, kino__str_from(foreign[i])))
-            return false;
-    return kino__str_contains(name, KINO__STR(".py(")) &&
-           !kino__str_contains(name, KINO__STR("/torch/"));
-}
-
 static uint8_t python_class(kino_str name)
 {
     if (kino__str_contains(name, KINO__STR(": _single_tensor_")))
         return KINO__SCAN_SINGLE_TENSOR;
     if (kino__str_ends_with(name, KINO__STR(": zero_grad")))
         return NAME_ZERO_GRAD;
-    return is_user_frame(name) ? NAME_FRAME : KINO__SCAN_NONE;
+    return kino__name_is_user_frame(name) ? NAME_FRAME : KINO__SCAN_NONE;
 }
 
 static uint8_t class_of_name(kino_str name, uint32_t flags)
