@@ -123,6 +123,17 @@ class FwdBwdResult(Result):
     operators: Table
     pairs: Table
 
+class OpCostsResult(Result):
+    op_costs: Table
+    source_lines: Table
+    directions: Table
+    unknown: Table
+
+class RooflineResult(Result):
+    roofline: Table
+    ceilings: Table
+    mfu: Table
+
 class FunctionsResult(Result):
     functions: Table
     lines: Table
@@ -874,6 +885,80 @@ class AnalysisMethods:
 
         >>> [table.name for table in run.fwd_bwd()]
         ['operators', 'pairs']
+        """
+
+    def op_costs(self, *, group: Literal['name', 'name-shape'] | None = 'name', merge_ranks: bool | str | None = False, peak: str | int | Iterable[str | int] | None = None, costs: str | int | Iterable[str | int] | None = None) -> OpCostsResult:
+        """What operators compute and move, and how close they get to the device's limit.
+
+        Computes operations (FLOPs) and bytes of each operator from the shapes and types
+        of its inputs, and compares them with the time of its kernels. An operator is
+        charged once; its kernels share the cost by their time. Unknown costs stay
+        unknown: 'known' is the share of the time whose cost is known, and the table
+        'unknown' gives the reasons. The peak rates come from the table of 'kino peaks'.
+        Without a device, the times are those of the operators on the host.
+
+        Parameters:
+            group: one row per name and type, or also per shapes of the inputs; name, name-shape (default: name)
+            merge_ranks: sums over all ranks (default: no)
+            peak: device of 'kino peaks', or figures: fp32=19.5,memory=1555 (default: by name)
+            costs: file with costs of further operators
+
+        Tables:
+            op_costs: one row per operator and type, most time first
+            source_lines: one row per line of the program, most time first
+            directions: forward and backward pass
+            unknown: work whose cost is unknown, most time first
+
+        >>> [table.name for table in run.op_costs()]
+        ['op_costs', 'source_lines', 'directions', 'unknown']
+        """
+
+    def layers(self, *, merge_ranks: bool | str | None = False, peak: str | int | Iterable[str | int] | None = None, costs: str | int | Iterable[str | int] | None = None) -> Table:
+        """What each layer costs in the forward and in the backward pass.
+
+        A tree of modules (calls of nn.Module) or of ranges named 'layer:NAME', with
+        device time, operations and bytes of the forward and the backward pass.
+        Backward work belongs to the layer of its forward operator. Each layer includes
+        the layers in it; a row without a name has the work outside of all layers.
+
+        Parameters:
+            merge_ranks: one tree over all ranks (default: no)
+            peak: device of 'kino peaks', or figures: fp32=19.5,memory=1555 (default: by name)
+            costs: file with costs of further operators
+
+        Tables:
+            layers: one row per layer, parents before children, in order of first work
+
+        >>> run.layers().name
+        'layers'
+        """
+
+    def roofline(self, *, by: Literal['op', 'layer', 'kernel'] | None = 'op', target: float | str | None = '80', merge_ranks: bool | str | None = False, peak: str | int | Iterable[str | int] | None = None, costs: str | int | Iterable[str | int] | None = None) -> RooflineResult:
+        """How close work gets to the roofs of the device, and what a step makes of them.
+
+        Each point is the work of an operator, a layer or a kernel: operations per byte
+        and operations per second, against the peak rate of its precision and the memory
+        bandwidth. 'percent_of_peak' is the time that the work would take at its roof,
+        divided by the time it took. Far from both roofs, work is bound by launches (the
+        stream had run dry) or by latency (too little work per kernel).
+
+        The table 'mfu' compares the operations of each step with what the devices could
+        do in its time; the denominator is in the table.
+
+        Parameters:
+            by: one point per operator, layer or kernel; op, layer, kernel (default: op)
+            target: share of the roof that time_at_target assumes (default: 80)
+            merge_ranks: points over all ranks (default: no)
+            peak: device of 'kino peaks', or figures: fp32=19.5,memory=1555 (default: by name)
+            costs: file with costs of further operators
+
+        Tables:
+            roofline: one row per point, most time first
+            ceilings: the limits of each device
+            mfu: one row per step: utilization of the device
+
+        >>> [table.name for table in run.roofline()]
+        ['roofline', 'ceilings', 'mfu']
         """
 
     def python_stacks(self, *, stacks: Literal['combined', 'python', 'op'] | None = 'combined', where: Literal['host', 'device', 'all'] | None = 'host', threads: bool | str | None = False, steps_apart: bool | str | None = False, min_share: float | str | None = '0') -> Table:
