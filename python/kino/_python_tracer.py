@@ -34,8 +34,9 @@ def _command(compiler: str, output: str) -> list[str]:
     if not os.path.exists(os.path.join(include, "Python.h")):
         raise UnavailableError(f"kino._tracer is built on first use, and Python's headers are not in {include}",
                                hint="install the package with Python.h (python3-dev, python3-devel)")
-    return [compiler, "-std=gnu11", "-O2", "-DNDEBUG", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{include}",
-            f"-I{os.path.join(_recorder.NATIVE, 'include')}", *_sources(), "-o", output, _recorder.path(), "-lpthread"]
+    return [compiler, "-std=gnu11", "-D_GNU_SOURCE", "-Werror=implicit-function-declaration", "-O2", "-DNDEBUG", "-fPIC", "-shared",
+            "-fvisibility=hidden", f"-I{include}", f"-I{os.path.join(_recorder.NATIVE, 'include')}", *_sources(), "-o", output,
+            _recorder.path(), f"-Wl,-rpath,{os.path.dirname(_recorder.path())}", "-lpthread"]
 
 
 def _built() -> str:

@@ -19,6 +19,9 @@ SERVED = ("import kino, urllib.request as u\nwith kino.serve('demo-run') as serv
 PLUGINS = ("import importlib.metadata as m\nfound = m.entry_points()\n"
            "group = found.select(group='tensorboard_plugins') if hasattr(found, 'select') else found['tensorboard_plugins']\n"
            "print(*(f'{entry.name} {entry.value}' for entry in group))")
+TRACED = ("import kino._recorder as r, kino._python_tracer as p, kino\nt = p.load()\nr.prepare(0, '')\nr.start()\nt.start()\n"
+          "def planted(): pass\nplanted()\nt.stop()\nr.stop()\nr.save('calls.json')\n"
+          "print(sum(row['name'].endswith(': planted') for row in kino.open('calls.json').query('SELECT name FROM event WHERE name IS NOT NULL').to_dicts()))")
 PYTHONS = ("python3.9", "python3.10", "python3.11", "python3.12", "python3.13", "python3.14")
 
 
@@ -64,6 +67,10 @@ def check_installed(report, what, folder, place):
         report.check(f"{what}: {command[0].name} --version", done.stdout.startswith("kino "), done.stderr[-300:])
     done = run(folder / "bin/kino", "record", "-o", "t.json", "--", "true", cwd=place, env=environment)
     report.check(f"{what}: kino record", done.returncode == 0 and (place / "t.json").exists(), done.stderr[-300:])
+    (place / "calls.py").write_text("def planted():\n    pass\nplanted()\n", encoding="utf-8")
+    done = run(folder / "bin/python", "-m", "kino", "record", "--quiet", "--sampling", "off", "--python", "functions", "-o", "calls.json",
+               "calls.py", cwd=place, env=environment)
+    report.check(f"{what}: kino record with Python functions", done.returncode == 0 and ": planted" in (place / "calls.json").read_text(), done.stderr[-300:])
     done = run(folder / "bin/python", "-c", SERVED, cwd=place, env=environment)
     report.check(f"{what}: kino.serve", done.stdout.startswith("200 True"), done.stdout + done.stderr[-300:])
     done = run(folder / "bin/python", "-c", PLUGINS, cwd=place, env=environment)
@@ -84,6 +91,17 @@ def check_pythons(report, wheel, folder):
         if venv(report, place, path) and install(report, place, wheel):
             done = run(place / "bin/python", "-c", CODE, cwd=place)
             report.check(f"{name}: a report", "Step time" in done.stdout, done.stderr[-500:])
+            check_tracer(report, name, place)
+
+
+def check_tracer(report, name, place):
+    """In the wheel for one version; for others it is built when it is first needed, once, and says so."""
+    has_it = run(place / "bin/python", "-c", "import kino._recorder as r; r.library(); import kino._tracer", cwd=place).returncode == 0
+    for turn in ("first", "second"):
+        done = run(place / "bin/python", "-c", TRACED, cwd=place, env={**os.environ, "XDG_CACHE_HOME": str(place / "cache")})
+        report.equal(f"{name}: Python functions, {turn} time", (done.returncode, done.stdout.strip()), (0, "1"))
+        is_built = "building the Python tracer" in done.stderr
+        report.equal(f"{name}: the tracer is built, {turn} time", is_built, not has_it and turn == "first")
 
 
 def check_pyright(report, folder):
