@@ -1,17 +1,44 @@
 #!/usr/bin/env python3
 """kino._tracer: calls of Python functions as spans. What was called is known here, so names, counts and callers are exact; and the spans
-of each recording must nest. The part about nn.Module uses torch where it is installed."""
+of each recording must nest. The part about nn.Module uses torch where it is installed. --asan: with a tracer that is built with ASan and UBSan."""
 import ctypes
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 
 from support import common
 
 PACKAGE = pathlib.Path(os.environ.get("KINO_TOOLS") or pathlib.Path(common.program()).parent) / "python"
+SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]
+
+
+def run_sanitized():
+    """This test again, in a package of links whose tracer is another one."""
+    sys.path.insert(0, str(PACKAGE))
+    from kino import _python_tracer
+    with tempfile.TemporaryDirectory() as folder:
+        package = pathlib.Path(folder, "python/kino")
+        package.mkdir(parents=True)
+        for path in (PACKAGE / "kino").iterdir():
+            if not path.name.startswith("_tracer.c"):
+                (package / path.name).symlink_to(path.resolve())
+        for path in PACKAGE.parent.glob("libkino*"):
+            pathlib.Path(folder, path.name).symlink_to(path.resolve())
+        target = package / f"_tracer{sysconfig.get_config_var('EXT_SUFFIX')}"
+        subprocess.run([*_python_tracer._command("gcc", str(target)), *SANITIZERS], check=True)
+        libraries = [subprocess.run(["gcc", f"-print-file-name={name}"], check=True, capture_output=True, text=True).stdout.strip()
+                     for name in ("libasan.so", "libstdc++.so.6")]  # the second for extensions that throw
+        environment = {**os.environ, "KINO_TOOLS": folder, "LD_PRELOAD": " ".join(libraries), "ASAN_OPTIONS": "detect_leaks=0:handle_sigbus=0",
+                       "PYTHONMALLOC": "malloc"}
+        return subprocess.run([sys.executable, __file__], env=environment, check=False).returncode
+
+
+if sys.argv[1:] == ["--asan"]:
+    sys.exit(run_sanitized())
 sys.path.insert(0, str(PACKAGE))
 os.environ["KINO_PROGRAM"] = common.program()
 try:
@@ -20,7 +47,7 @@ except ImportError as error:
     common.skip(f"NOT TESTED: kino._tracer is not built for this Python ({error})")
 
 from kino import _recorder  # noqa: E402 (the package must be found first)
-from tracer import calls, life, modules, names, threads  # noqa: E402 (the package must be found first)
+from tracer import calls, life, modules, names, samples, threads  # noqa: E402 (the package must be found first)
 
 
 def check_structs(report, folder):
@@ -39,7 +66,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         check_structs(report, folder)
-        for part in (names, calls, threads, life, modules):
+        for part in (names, calls, threads, life, modules, samples):
             part.run(report)
         os.chdir("/")
     return report.finish()

@@ -32,10 +32,13 @@ class Tracing:
     def start(self) -> None:
         if self._module is None:
             return
-        if self._samples:
-            self._module.sample_start()
-        else:
-            self._module.start()
+        try:
+            if self._samples:
+                self._module.sample_start()
+            else:
+                self._module.start()
+        except RuntimeError as error:  # another profiler has Python's hook, or the system forbids to look
+            _config.warn_once(f"kino.profile: Python functions are not recorded: {error}")
 
     def stop(self) -> None:
         if self._module is not None:

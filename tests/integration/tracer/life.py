@@ -1,4 +1,5 @@
 """Start and stop: errors, others who profile, forks, sub-interpreters, a full buffer, many windows."""
+import importlib.util
 import os
 import pathlib
 import subprocess
@@ -63,6 +64,56 @@ def another_profiler(report):
         report.check("and stays", still is not None)
     report.equal("nothing was started", _tracer.is_active(), False)
     report.equal("afterwards it works", len(record(one).named("one")), 1)
+
+
+def a_profiler_that_comes_later(report):
+    """It may take our place on its thread; it stays when we stop, and the others are recorded on."""
+    def other(*_):
+        return None
+
+    with session():
+        _tracer.start()
+        one()
+        sys.setprofile(other)
+        _tracer.stop()
+    stays = sys.getprofile() is other
+    sys.setprofile(None)
+    calls = saved()
+    report.check("a profiler that comes later stays", stays)
+    report.check("calls before it are there, and nest", len(calls.named("one")) == 1 and not calls.faults(), calls.faults())
+
+
+COVERAGE = """
+import sys
+sys.path[:0] = {paths!r}
+import coverage
+measured = coverage.Coverage(data_file=None, include=[{script!r}])
+measured.start()
+from tracer import recording
+from kino import _tracer
+import planted_module
+with recording.session():
+    _tracer.start()
+    planted_module.covered()
+    _tracer.stop()
+planted_module.covered()
+measured.stop()
+calls = recording.saved("coverage.json")
+_, lines, _, missing, _ = measured.analysis2(planted_module)
+print(len(calls.named("covered")), len(calls.faults()), missing == [], len(lines))
+"""
+
+
+def coverage_beside_it(report):
+    if importlib.util.find_spec("coverage") is None:
+        print("not tested: coverage (it is not installed)")
+        return
+    script = pathlib.Path("planted_module.py").absolute()
+    script.write_text("def covered():\n    x = 1\n    return x\n", encoding="ascii")
+    package = pathlib.Path(_tracer.__file__).parent.parent
+    paths = [str(script.parent), str(pathlib.Path(__file__).parent.parent), str(package)]
+    done = subprocess.run([sys.executable, "-c", COVERAGE.format(paths=paths, script=str(script))], capture_output=True, text=True, check=False)
+    report.equal("coverage measures and calls are recorded", (done.stdout.split(), done.stderr), (["1", "0", "True", "3"], ""))
 
 
 def a_tracer_beside_it(report):
@@ -170,6 +221,6 @@ def windows(report):
 
 
 def run(report):
-    for part in (states, counts, another_profiler, a_tracer_beside_it, fork, exit_while_recording, sub_interpreters,
+    for part in (states, counts, another_profiler, a_profiler_that_comes_later, a_tracer_beside_it, coverage_beside_it, fork, exit_while_recording, sub_interpreters,
                  windows):
         part(report)
