@@ -43,7 +43,7 @@ def empty_callback(folder):
     """Switches the callbacks of bench/empty_callback.cpp."""
     made = os.path.join(folder, "empty_callback.so")
     source = str(pathlib.Path(__file__).with_name("empty_callback.cpp"))
-    command = [source if word == _bridge._source() else word for word in _bridge._command(torch, made)]
+    command = [source if word == _bridge._source("kino_torch") else word for word in _bridge._command(torch, "kino_torch", made)]
     subprocess.run(command, check=True)
     return ctypes.CDLL(made).empty_callback
 

@@ -56,6 +56,7 @@ if(NOT SKBUILD)
         COMMAND ${CMAKE_COMMAND} -E make_directory "${python_folder}/_native"
         COMMAND ln -sfn "${CMAKE_CURRENT_SOURCE_DIR}/include" "${python_folder}/_native/include"
         COMMAND ln -sfn "${CMAKE_CURRENT_SOURCE_DIR}/python/torch/kino_torch.cpp" "${python_folder}/_native/kino_torch.cpp"
+        COMMAND ln -sfn "${CMAKE_CURRENT_SOURCE_DIR}/python/torch/kino_emit.cpp" "${python_folder}/_native/kino_emit.cpp"
         COMMAND ln -sfn "${CMAKE_CURRENT_SOURCE_DIR}/python/tracer" "${python_folder}/_native/tracer"
         COMMAND ln -sfn "${CMAKE_CURRENT_BINARY_DIR}/libkino.so.0" "${python_folder}/_native/libkino.so.0" VERBATIM)
     if(TARGET kino_recorder)

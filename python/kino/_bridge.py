@@ -14,6 +14,7 @@ from typing import Any, Optional
 from . import _native_build, _recorder
 from ._errors import UnavailableError
 
+_NAME = "kino_torch"
 SHAPES, MEMORY, THIS_THREAD = 1, 2, 4
 _lock = threading.Lock()
 _loaded: Optional[ctypes.CDLL] = None
@@ -29,35 +30,41 @@ def _torch() -> Any:
     return torch
 
 
-def _source() -> str:
-    return os.path.join(_recorder.NATIVE, "kino_torch.cpp")
+def _source(name: str) -> str:
+    return os.path.join(_recorder.NATIVE, f"{name}.cpp")
 
 
 def _headers() -> str:
     return os.path.join(_recorder.NATIVE, "include")
 
 
-def _cache(torch: Any) -> str:
-    sources = [_source(), *sorted(glob.glob(os.path.join(_headers(), "kino", "*.h")))]
+def _cache(torch: Any, name: str) -> str:
+    sources = [_source(name), *sorted(glob.glob(os.path.join(_headers(), "kino", "*.h")))]
     mark = _native_build.fingerprint(f"{torch.version.git_version} {torch.compiled_with_cxx11_abi()}", sources)
     return _native_build.cache(f"torch-{torch.__version__}-{mark}")
 
 
-def _command(torch: Any, output: str) -> list[str]:
+def _command(torch: Any, name: str, output: str) -> list[str]:
     root = os.path.dirname(torch.__file__)
     include = os.path.join(root, "include")
     # NDEBUG: classes of PyTorch have more members without it.
     compiler = _native_build.compiler("CXX", ("g++", "c++", "clang++"), "the bridge to PyTorch")
     return [compiler, "-std=c++20", "-O2", "-DNDEBUG", "-fPIC", "-shared", "-fvisibility=hidden",
             f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}", "-isystem", include,
-            "-isystem", os.path.join(include, "torch", "csrc", "api", "include"), f"-I{_headers()}", _source(), "-o", output,
+            "-isystem", os.path.join(include, "torch", "csrc", "api", "include"), f"-I{_headers()}", _source(name), "-o", output,
             f"-L{os.path.join(root, 'lib')}", "-ltorch_cpu", "-lc10", _recorder.path()]
+
+
+def built(name: str) -> str:
+    """The library that python/torch/NAME.cpp becomes; built when there is none yet."""
+    torch = _torch()
+    what = f"the bridge to PyTorch {torch.__version__}" if name == _NAME else f"{name} for PyTorch {torch.__version__}"
+    return _native_build.build(_cache(torch, name), f"{name}.so", what, lambda output: _command(torch, name, output))
 
 
 def _load(torch: Any) -> ctypes.CDLL:
     _recorder.library()
-    bridge = ctypes.CDLL(_native_build.build(_cache(torch), "kino_torch.so", f"the bridge to PyTorch {torch.__version__}",
-                                             lambda output: _command(torch, output)))
+    bridge = ctypes.CDLL(built(_NAME))
     bridge.kino_torch_version.restype = ctypes.c_char_p
     built_for = bridge.kino_torch_version().decode()
     if built_for != torch.__version__.split("+")[0]:
