@@ -29,8 +29,9 @@ from ._table import Result, Table
 
 if _TYPE_CHECKING:
     from ._flight import FlightRecorder, flight_recorder
-    from .profiler import (ExecutionTraceObserver, ProfilerAction, ProfilerActivity, join_requests, profile, record_function, schedule,
-                           supported_activities, tensorboard_trace_handler)
+    from . import autograd, nvtx, profiler
+    from .profiler import (DeviceType, ExecutionTraceObserver, ProfilerAction, ProfilerActivity, emit_itt, emit_nvtx, itt, join_requests,
+                           kineto_available, profile, record_function, schedule, supported_activities, tensorboard_trace_handler)
 
 __version__ = _version()
 
@@ -41,8 +42,9 @@ __all__ = ["Analysis", "ArgumentError", "CancelledError", "Check", "Column", "Di
 
 # What needs the recorder or PyTorch is imported when it is first used; without PyTorch its part is not there.
 _FLIGHT = ["FlightRecorder", "flight_recorder"]
-_PROFILER = ["ExecutionTraceObserver", "ProfilerAction", "ProfilerActivity", "join_requests", "profile", "record_function",
-             "schedule", "supported_activities", "tensorboard_trace_handler"]
+_PROFILER = ["DeviceType", "ExecutionTraceObserver", "ProfilerAction", "ProfilerActivity", "emit_itt", "emit_nvtx", "itt", "join_requests",
+             "kineto_available", "profile", "record_function", "schedule", "supported_activities", "tensorboard_trace_handler"]
+_MODULES = ["autograd", "nvtx", "profiler"]
 if _find_spec("torch"):
     __all__ += _PROFILER
 
@@ -51,6 +53,9 @@ def __getattr__(name: str) -> object:
     if name in _FLIGHT:
         from . import _flight
         return getattr(_flight, name)
+    if name in _MODULES:
+        from importlib import import_module
+        return import_module(f".{name}", __name__)
     if name not in _PROFILER:
         raise AttributeError(f"module 'kino' has no attribute '{name}'")
     from . import profiler

@@ -50,6 +50,7 @@ class Server:
             arguments += ["--memory", str(memory)]
         self._child = Child(*arguments, "--", *map(os.fsdecode, paths))
         self._leases = leases
+        self.source: object = None  # what has to live as long as the server, which reads its files
         self._clean = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True) if folder else None
         self._template, self._page, self._params, self._height = template, page, params or {}, height
 

@@ -7,10 +7,6 @@ from typing import Any
 import torch
 
 
-def quoted(text: str) -> str:
-    return json.dumps(text)
-
-
 def _distributed() -> dict[str, Any]:
     import torch.distributed as dist
     if not dist.is_available() or not dist.is_initialized():

@@ -33,8 +33,8 @@ def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first
     ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE', 'NONE']
     """
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
-        raise AssertionError(f"Invalid profiler schedule arguments. Got wait={wait}, warmup={warmup}, active={active}, "
-                             f"repeat={repeat}, skip_first={skip_first}: active must be positive, the others not negative.")
+        raise AssertionError(f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup} (need >= 0), "
+                             f"active={active} (need > 0), repeat={repeat} (need >= 0), skip_first={skip_first} (need >= 0).")
     if warmup == 0:
         warnings.warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)
 

@@ -12,11 +12,12 @@ from . import _config
 class Tracing:
     """Switches the tracer on and off with a window: with_stack=True records calls, with_stack="sample" looks from time to time."""
 
-    def __init__(self, wanted: Union[bool, str]) -> None:
+    def __init__(self, wanted: Union[bool, str], with_collections: bool = True) -> None:
         if isinstance(wanted, str) and wanted != "sample":
             raise ValueError(f"invalid value '{wanted}' for with_stack (expected: True, False or 'sample')")
         self._module: Optional[ModuleType] = None
         self._samples = wanted == "sample"
+        self._with_collections = with_collections
         if not wanted:
             return
         try:
@@ -36,7 +37,7 @@ class Tracing:
             if self._samples:
                 self._module.sample_start()
             else:
-                self._module.start()
+                self._module.start(gc=self._with_collections)
         except RuntimeError as error:  # another profiler has Python's hook, or the system forbids to look
             _config.warn_once(f"kino.profile: Python functions are not recorded: {error}")
 

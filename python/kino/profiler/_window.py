@@ -30,7 +30,7 @@ class Window:
         global _in_session
         self.trace_id = trace_id
         self.is_over = False
-        self._folder: Optional[tempfile.TemporaryDirectory[str]] = None
+        self._folder: Optional[str] = None
         self._copy: Optional[str] = None  # Chrome JSON
         self._run: Optional[Run] = None
         with _lock:
@@ -74,8 +74,9 @@ class Window:
 
     def _place(self, name: str) -> str:
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="kino-")
-        return os.path.join(self._folder.name, name)
+            self._folder = tempfile.mkdtemp(prefix="kino-")
+            weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
+        return os.path.join(self._folder, name)
 
     def _leave_session(self) -> None:
         if _recorder.state().phase == 2:
