@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/json_out.h"
 #include "cli/trigger_sidecar.h"
+#include "client/client_metrics.h"
 
 enum { SMALL_BYTES = 4096 };
 
@@ -39,39 +39,6 @@ static bool window_of(kino_run *run, int64_t *from, int64_t *to, kino_error *err
     return is_known;
 }
 
-/* The daemon's history of that time as a file of counters; its path in `path`, to be removed. */
-static kino_status fetch_metrics(const kino__client *client, int64_t from, int64_t to,
-                                 char path[64], kino_error *err)
-{
-    kino__buffer request = {0};
-    kino__client_answer answer;
-    kino_str trace;
-    kino__buffer_printf(&request,
-                        "{\"fn\":\"getMetrics\",\"trace\":true,\"from_ns\":%" PRId64
-                        ",\"to_ns\":%" PRId64 "}",
-                        from, to);
-    kino_status st = request.failed
-                         ? kino__fail_nomem(err)
-                         : kino__client_call(client, kino__buffer_str(&request), &answer, err);
-    kino__buffer_deinit(&request);
-    KINO_TRY(st);
-    if (!kino__json_in_get_text(answer.root, "trace", &trace)) {
-        kino__client_answer_deinit(&answer);
-        return kino__fail(err, KINO_FORMAT, "the daemon at %s does not collect metrics",
-                          client->place);
-    }
-    (void)snprintf(path, 64, "/tmp/kino-metrics-XXXXXX.json");
-    int fd = mkostemps(path, 5, O_CLOEXEC);
-    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
-    bool is_written = file && fwrite(trace.data, 1, trace.size, file) == trace.size;
-    if (file)
-        is_written &= fclose(file) == 0;
-    if (!is_written)
-        st = kino__fail_errno(err, errno, "cannot write a temporary file in /tmp");
-    kino__client_answer_deinit(&answer);
-    return st;
-}
-
 /* The name of the new file: the suffix is the format's. */
 static void name_for(kino__buffer *out, const char *path, const char *to)
 {
@@ -88,35 +55,28 @@ static void name_for(kino__buffer *out, const char *path, const char *to)
     kino__buffer_add(out, (kino_str){"", 1});
 }
 
-static kino_status open_files(const char *const *paths, size_t count, const char *about,
-                              kino_run **out, kino_error *err)
+static kino_status open_file(const char *path, const char *about, kino_run **out, kino_error *err)
 {
     kino_load_options load = KINO_LOAD_OPTIONS_INIT;
     load.about = about;
-    return kino_run_open(paths, count, &load, out, err);
+    return kino_run_open(&path, 1, &load, out, err);
 }
 
-/* The trace with the counters in it. */
-static kino_status add_metrics(const kino__client *client, const char *path, const char *about,
-                               kino_run **both, kino_run **merged, kino_error *err)
+/* The trace with the counters in it; `plain` becomes a run that lives as long. */
+static kino_status add_metrics(const kino__client *client, const char *path, kino_run **plain,
+                               kino_run **merged, kino_error *err)
 {
-    kino_run *alone = NULL;
-    char counters[64] = "";
+    kino_run *counters = NULL;
     int64_t from = 0, to = 0;
-    kino_status st = open_files(&path, 1, NULL, &alone, err);
-    if (st == KINO_OK && !window_of(alone, &from, &to, err))
-        st = kino__fail(err, KINO_FORMAT, "'%s' does not contain the time it was recorded", path);
-    kino_run_free(alone);
-    if (st == KINO_OK)
-        st = fetch_metrics(client, from, to, counters, err);
-    const char *paths[] = {path, counters};
-    if (st == KINO_OK)
-        st = open_files(paths, 2, about, both, err);
-    if (counters[0])
-        (void)unlink(counters);
+    if (!window_of(*plain, &from, &to, err))
+        return kino__fail(err, KINO_FORMAT, "'%s' does not contain the time it was recorded", path);
+    KINO_TRY(kino__client_metrics(client, from, to, &counters, err));
+    kino_run *runs[] = {*plain, counters};
+    *plain = NULL;
+    KINO_TRY(kino_runs_join(runs, NULL, 2, plain, err));
     kino_merge_options merge = KINO_MERGE_OPTIONS_INIT;
     merge.is_one_process = true;
-    return st == KINO_OK ? kino_run_merge(*both, &merge, merged, err) : st;
+    return kino_run_merge(*plain, &merge, merged, err);
 }
 
 /* -- where the result goes -- */
@@ -247,9 +207,9 @@ static kino_status convert(const kino__finish *finish, const kino__client *clien
                            kino_error *err)
 {
     kino_run *plain = NULL, *merged = NULL;
-    const char *path = trace->path;
-    kino_status st = finish->with_metrics ? add_metrics(client, path, about, &plain, &merged, err)
-                                          : open_files(&path, 1, about, &plain, err);
+    kino_status st = open_file(trace->path, about, &plain, err);
+    if (st == KINO_OK && finish->with_metrics)
+        st = add_metrics(client, trace->path, &plain, &merged, err);
     if (st == KINO_OK)
         st = write_run(merged ? merged : plain, p, err);
     kino_run_free(merged);
@@ -315,7 +275,7 @@ static int64_t ask(const char *path, const char *sql)
     kino_rows *rows = NULL;
     const kino_cell *cells = NULL;
     kino_error err;
-    bool is_known = open_files(&path, 1, NULL, &run, &err) == KINO_OK &&
+    bool is_known = open_file(path, NULL, &run, &err) == KINO_OK &&
                     kino_run_query(run, sql, NULL, &rows, &err) == KINO_OK &&
                     kino_rows_next(rows, &cells, &err) == KINO_OK && cells &&
                     cells[0].kind == KINO_CELL_INT;

@@ -81,15 +81,15 @@ void kino__metrics_prometheus(const kino__metrics *metrics, uid_t viewer, kino__
 /* The newest sample as one JSON object on one line with '\n' (--metrics-json); all of it. */
 void kino__metrics_json_line(const kino__metrics *metrics, kino__buffer *out);
 
-/* For getMetrics: adds the members "sample" (the newest values) and, when seconds > 0, "history"
- * (as many seconds of it as there are) to the object that is open in `json`. */
-void kino__metrics_json(const kino__metrics *metrics, uid_t viewer, int64_t seconds,
-                        kino__json *json);
+/* A part of the history: the last seconds (0: any age), between two times on CLOCK_REALTIME in ns
+ * (KINO_NO_TIME: open). */
+typedef struct kino__metrics_window {
+    int64_t seconds, from_ns, to_ns;
+} kino__metrics_window;
 
-/* The history between two times (CLOCK_REALTIME ns; KINO_NO_TIME: open) as a trace of counters in
- * Chrome's JSON, which kino reads and merges with the traces of that time. For getMetrics with
- * "trace": true, where it travels as one string. */
-void kino__metrics_trace(const kino__metrics *metrics, uid_t viewer, int64_t from_ns, int64_t to_ns,
-                         kino__buffer *out);
+/* For getMetrics: adds the members "sample" (the newest values) and, when the window has a limit,
+ * "history" (what there is of it) to the object that is open in `json`. */
+void kino__metrics_json(const kino__metrics *metrics, uid_t viewer,
+                        const kino__metrics_window *window, kino__json *json);
 
 #endif

@@ -55,10 +55,9 @@ enum { KINO__LABEL_SIZE = 64, KINO__THING_KEY = 128, KINO__METRICS_HISTORY_BYTES
 
 typedef struct kino__thing {
     const kino__metric_class *class;
-    char key[KINO__THING_KEY];    /* what it is found by, inside its class */
-    char *labels, *json_labels;   /* `device="sda"`, `"device":"sda"`; NULL: none */
-    char title[KINO__LABEL_SIZE]; /* the value of its first label; "" */
-    bool has_owner;               /* it is of a user's process: others do not see it */
+    char key[KINO__THING_KEY];  /* what it is found by, inside its class */
+    char *labels, *json_labels; /* `device="sda"`, `"device":"sda"`; NULL: none */
+    bool has_owner;             /* it is of a user's process: others do not see it */
     uid_t owner;
     bool is_hidden;             /* known to be of no interest: kept, but not shown */
     bool is_new;                /* made in this sample: the collector adds its labels */

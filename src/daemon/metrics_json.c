@@ -4,6 +4,7 @@
  * and of each counter its total and "<key>_per_second". The history is columns of integers, each
  * with its number of digits behind the point. Missing is null. */
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "daemon/metrics_internal.h"
 
@@ -87,22 +88,39 @@ void kino__metrics_json_line(const kino__metrics *metrics, kino__buffer *out)
 
 /* -- history -- */
 
-/* Samples within the last `seconds` of the newest one. */
-static size_t samples_within(const kino__metrics *metrics, int64_t seconds)
+/* Samples back from the newest one: newest, newest + 1, ... end - 1. */
+typedef struct samples {
+    size_t newest, end;
+} samples;
+
+static bool is_within(const kino__metrics *metrics, const kino__metrics_window *window, size_t slot)
 {
-    size_t count = kino__history_count(metrics), within = 0;
-    int64_t most = seconds > INT64_MAX / 1000000000 ? INT64_MAX : seconds * 1000000000;
-    while (within < count &&
-           metrics->now_ns - metrics->times_ns[kino__history_slot(metrics, within)] <= most)
-        within++;
-    return within;
+    int64_t most =
+        window->seconds > INT64_MAX / 1000000000 ? INT64_MAX : window->seconds * 1000000000;
+    int64_t real = metrics->real_times_ns[slot];
+    return (window->seconds <= 0 || metrics->now_ns - metrics->times_ns[slot] <= most) &&
+           (window->from_ns == KINO_NO_TIME || real >= window->from_ns) &&
+           (window->to_ns == KINO_NO_TIME || real <= window->to_ns);
 }
 
-static void add_ring(const kino__metrics *metrics, const int64_t *ring, size_t count,
+static samples samples_within(const kino__metrics *metrics, const kino__metrics_window *window)
+{
+    samples found = {0, 0};
+    for (size_t back = 0; back < kino__history_count(metrics); back++) {
+        if (!is_within(metrics, window, kino__history_slot(metrics, back)))
+            continue;
+        if (found.end == 0)
+            found.newest = back;
+        found.end = back + 1;
+    }
+    return found;
+}
+
+static void add_ring(const kino__metrics *metrics, const int64_t *ring, samples of,
                      kino__json *json)
 {
     kino__json_begin_array(json);
-    for (size_t back = count; back-- > 0;) {
+    for (size_t back = of.end; back-- > of.newest;) {
         int64_t value = ring[kino__history_slot(metrics, back)];
         if (value == KINO_NO_INT)
             kino__json_null(json);
@@ -113,7 +131,7 @@ static void add_ring(const kino__metrics *metrics, const int64_t *ring, size_t c
 }
 
 static void add_column(const kino__metrics *metrics, const kino__thing *thing, unsigned index,
-                       size_t count, kino__json *json)
+                       samples of, kino__json *json)
 {
     const kino__metric *metric = &thing->class->metrics[index];
     const int64_t *ring = kino__thing_history(metrics, thing, index);
@@ -134,47 +152,54 @@ static void add_column(const kino__metrics *metrics, const kino__thing *thing, u
     kino__json_key(json, "digits");
     kino__json_int(json, is_rate ? kino__metric_rate_digits(metric) : metric->digits);
     kino__json_key(json, "values");
-    add_ring(metrics, ring, count, json);
+    add_ring(metrics, ring, of, json);
     kino__json_end_object(json);
     kino__buffer_deinit(&text);
 }
 
-static void add_history(const kino__metrics *metrics, uid_t viewer, int64_t seconds,
-                        kino__json *json)
+static void add_history(const kino__metrics *metrics, uid_t viewer,
+                        const kino__metrics_window *window, kino__json *json)
 {
-    size_t count = samples_within(metrics, seconds);
+    samples of = samples_within(metrics, window);
     kino__json_begin_object(json);
+    kino__json_key(json, "pid");
+    kino__json_int(json, getpid());
     kino__json_key(json, "times_ns");
-    add_ring(metrics, metrics->real_times_ns, count, json);
+    add_ring(metrics, metrics->real_times_ns, of, json);
     kino__json_key(json, "monotonic_ns");
-    add_ring(metrics, metrics->times_ns, count, json);
+    add_ring(metrics, metrics->times_ns, of, json);
     kino__json_key(json, "columns");
     kino__json_begin_array(json);
     for (size_t c = 0; c < metrics->classes.count; c++)
         for (size_t i = 0; i < metrics->things[c].count; i++)
             for (unsigned k = 0; k < metrics->classes.items[c]->count; k++)
                 if (kino__thing_is_for(metrics->things[c].items[i], viewer))
-                    add_column(metrics, metrics->things[c].items[i], k, count, json);
+                    add_column(metrics, metrics->things[c].items[i], k, of, json);
     kino__json_end_array(json);
     kino__json_end_object(json);
 }
 
-void kino__metrics_json(const kino__metrics *metrics, uid_t viewer, int64_t seconds,
-                        kino__json *json)
+static void add_newest(const kino__metrics *metrics, uid_t viewer, kino__json *json)
 {
-    kino__json_key(json, "sample");
+    kino__buffer text = {0};
     if (metrics->samples == 0) {
         kino__json_null(json);
         return;
     }
-    kino__buffer text = {0};
     add_sample(metrics, viewer, &text);
     if (text.failed)
         json->out->failed = true;
     kino__json_raw(json, kino__buffer_str(&text));
     kino__buffer_deinit(&text);
-    if (seconds <= 0)
+}
+
+void kino__metrics_json(const kino__metrics *metrics, uid_t viewer,
+                        const kino__metrics_window *window, kino__json *json)
+{
+    kino__json_key(json, "sample");
+    add_newest(metrics, viewer, json);
+    if (window->seconds <= 0 && window->from_ns == KINO_NO_TIME && window->to_ns == KINO_NO_TIME)
         return;
     kino__json_key(json, "history");
-    add_history(metrics, viewer, seconds, json);
+    add_history(metrics, viewer, window, json);
 }

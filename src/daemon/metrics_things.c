@@ -262,10 +262,6 @@ static void add_prometheus_label(kino__buffer *out, const char *name, kino_str v
 void kino__thing_label(kino__thing *thing, const char *name, kino_str value)
 {
     kino__buffer text = {0};
-    if (!thing->labels) {
-        size_t size = value.size < sizeof thing->title ? value.size : sizeof thing->title - 1;
-        memcpy(thing->title, value.data, size);
-    }
     kino__buffer_printf(&text, "%s", thing->labels ? "," : "");
     add_prometheus_label(&text, name, value);
     if (!text.failed)

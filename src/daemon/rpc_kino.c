@@ -437,25 +437,14 @@ static kino_status get_statistics(const kino__rpc_call *call, kino__json *json, 
 static kino_status get_metrics(const kino__rpc_call *call, kino__json *json, kino_error *err)
 {
     kino__daemon *d = call->daemon;
-    int64_t seconds = 0, from = KINO_NO_TIME, to = KINO_NO_TIME;
-    bool as_trace = false;
-    KINO_TRY(get_int(call, "seconds", 0, 1000000, &seconds, err));
-    KINO_TRY(get_int(call, "from_ns", INT64_MIN, INT64_MAX, &from, err));
-    KINO_TRY(get_int(call, "to_ns", INT64_MIN, INT64_MAX, &to, err));
-    KINO_TRY(get_bool(call, "trace", &as_trace, err));
+    kino__metrics_window window = {0, KINO_NO_TIME, KINO_NO_TIME};
+    KINO_TRY(get_int(call, "seconds", 0, 1000000, &window.seconds, err));
+    KINO_TRY(get_int(call, "from_ns", INT64_MIN, INT64_MAX, &window.from_ns, err));
+    KINO_TRY(get_int(call, "to_ns", INT64_MIN, INT64_MAX, &window.to_ns, err));
     if (!d->metrics)
         return kino__fail(err, KINO_UNAVAILABLE,
                           "the daemon does not collect metrics (see metrics-interval)");
-    if (!as_trace) {
-        kino__metrics_json(d->metrics, call->uid, seconds, json);
-        return KINO_OK;
-    }
-    kino__buffer text = {0};
-    kino__metrics_trace(d->metrics, call->uid, from, to, &text);
-    kino__json_key(json, "trace");
-    kino__json_string(json, kino__buffer_str(&text));
-    json->out->failed |= text.failed;
-    kino__buffer_deinit(&text);
+    kino__metrics_json(d->metrics, call->uid, &window, json);
     return KINO_OK;
 }
 

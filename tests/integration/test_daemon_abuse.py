@@ -223,7 +223,7 @@ def test_types(report, daemon, good):
                              "warmup_ms": 0, "activities": ["cpu_op"], "output": "/tmp/x.json", "format": "json",
                              "record_shapes": True, "gpu_only": False, "process_limit": 1, "timeout_ms": 1000},
                  "getRequest": {"request": 1}, "cancel": {"request": 1}, "getProcesses": {"filter": "x"},
-                 "getMetrics": {"seconds": 1, "trace": False}, "getRequests": {}}
+                 "getMetrics": {"seconds": 1, "from_ns": 0, "to_ns": 1}, "getRequests": {}}
     calls = answers = 0
     for function, arguments in good_ones.items():
         for key in arguments:

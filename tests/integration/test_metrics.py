@@ -229,20 +229,15 @@ def check_lines(report, path):
     report.check("what is missing has a reason", all(line["missing"].values() for line in lines))
 
 
-def check_trace(report, daemon, folder):
-    """The history as counters, which kino reads: each value at its time, as getMetrics has it."""
+def check_window(report, daemon):
+    """A window of the history: the same values at the same times."""
+    def used(history):
+        return [c for c in history["columns"] if c["class"] == "memory" and c["key"] == "used_bytes"][0]["values"]
     history = daemon.call("getMetrics", seconds=1000)["history"]
     times = history["times_ns"]
-    path = folder / "counters.json"
-    path.write_text(daemon.call("getMetrics", trace=True, from_ns=times[1], to_ns=times[-1])["trace"])
-    document = json.loads(path.read_text())
-    column = [c for c in history["columns"] if c["class"] == "memory" and c["key"] == "used_bytes"][0]
-    base = document["baseTimeNanoseconds"]
-    got = [(base + round(event["ts"] * 1000), event["args"]["value"]) for event in document["traceEvents"]
-           if event["name"] == "memory used_bytes"]
-    report.equal("counters of memory", got, list(zip(times[1:], column["values"][1:])))
-    rows = common.query(path, "SELECT count(*) FROM counter WHERE name = 'memory used_bytes'")
-    report.equal("kino reads them", list(rows[0].values()) if isinstance(rows[0], dict) else list(rows[0]), [len(got)])
+    window = daemon.call("getMetrics", from_ns=times[1], to_ns=times[-1])["history"]
+    report.equal("times of a window", window["times_ns"], times[1:])
+    report.equal("values of a window", used(window), used(history)[1:])
 
 
 def screen_of(daemon, keys, seconds=1.5):
@@ -328,7 +323,7 @@ def main():
             check_gpus(report, daemon)
             check_top(report, daemon)
             check_processes(report, daemon)
-            check_trace(report, daemon, folder)
+            check_window(report, daemon)
             report.equal("the end", daemon.stop(signal.SIGTERM), 0)
         check_lines(report, folder / "lines")
         check_pause(report, standin.build_library(folder, "dcgm.so", [standin.FOLDER / "dcgm/dcgm.c"]))

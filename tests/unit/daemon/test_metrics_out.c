@@ -1,5 +1,5 @@
 /* test_metrics_out.c - what monitoring writes: fixed-point numbers, Prometheus' text, the
- * history, a trace of counters, lines of JSON, and HTTP. */
+ * history, lines of JSON, and HTTP. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -100,7 +100,8 @@ TEST(metrics_answers_have_a_sample_and_as_much_history_as_asked)
     for (int64_t i = 0; i < 5; i++)
         sample(metrics, i * i * 100);
     kino__json_begin_object(&json);
-    kino__metrics_json(metrics, KINO__METRICS_ALL, 2, &json);
+    kino__metrics_json(metrics, KINO__METRICS_ALL,
+                       &(kino__metrics_window){2, KINO_NO_TIME, KINO_NO_TIME}, &json);
     kino__json_end_object(&json);
     REQUIRE_EQ(kino__json_in_parse(kino__buffer_str(&text), NULL, &arena, &root, NULL), KINO_OK);
     const kino__json_in *history = kino__json_in_member(root, "history");
@@ -126,39 +127,51 @@ TEST(metrics_answers_have_a_sample_and_as_much_history_as_asked)
     kino__metrics_free(metrics);
 }
 
-TEST(metrics_trace_has_the_samples_of_a_window)
+/* How many samples of the history are between two times. */
+static size_t count_between(const kino__metrics *metrics, int64_t from_ns, int64_t to_ns)
 {
-    kino__metrics *metrics = begin(10);
     kino__buffer text = {0};
-    sample(metrics, 0);
-    sample(metrics, 50);
-    sample(metrics, 150);
-    /* Times of our own: one sample each 2.000000001 s. */
+    kino__json json = {.out = &text};
+    kino__arena arena;
+    const kino__json_in *root;
+    kino__arena_init(&arena, NULL);
+    kino__json_begin_object(&json);
+    kino__metrics_json(metrics, KINO__METRICS_ALL, &(kino__metrics_window){0, from_ns, to_ns},
+                       &json);
+    kino__json_end_object(&json);
+    REQUIRE_EQ(kino__json_in_parse(kino__buffer_str(&text), NULL, &arena, &root, NULL), KINO_OK);
+    const kino__json_in *history = kino__json_in_member(root, "history");
+    const kino__json_in *times = kino__json_in_member(history, "times_ns");
+    REQUIRE(times != NULL);
+    CHECK_EQ(kino__json_in_int(history, "pid"), getpid());
+    size_t count = times->count;
+    for (const kino__json_in *column = kino__json_in_get_array(history, "columns"); column;
+         column = column->next)
+        CHECK_EQ(kino__json_in_member(column, "values")->count, count);
+    for (const kino__json_in *time = times->first; time; time = time->next)
+        CHECK((from_ns == KINO_NO_TIME || time->integer >= from_ns) &&
+              (to_ns == KINO_NO_TIME || time->integer <= to_ns));
+    kino__arena_deinit(&arena);
+    kino__buffer_deinit(&text);
+    return count;
+}
+
+TEST(metrics_history_has_the_samples_of_a_window)
+{
+    enum { NEVER = 5 };
+    static const int64_t start = 1700000000000000000;
+    kino__metrics *metrics = begin(10);
+    CHECK_EQ(count_between(metrics, start, KINO_NO_TIME), 0); /* none yet */
+    for (int64_t i = 0; i < 3; i++)
+        sample(metrics, i * 50);
     for (size_t back = 0; back < 3; back++)
         metrics->real_times_ns[kino__history_slot(metrics, back)] =
-            1700000000000000000 + (int64_t)(2 - back) * 2000000001;
-    kino__metrics_trace(metrics, KINO__METRICS_ALL, 1700000000000000000, KINO_NO_TIME, &text);
-    kino_str whole = kino__buffer_str(&text);
-    CHECK(kino__json_is_valid(whole));
-    CHECK(kino__str_contains(whole, KINO__STR("\"baseTimeNanoseconds\":1700000000000000000,")));
-    CHECK(kino__str_contains(whole, KINO__STR("\"ts\":2000000.001,\"name\":\"cpu "
-                                              "context_switches_per_second\",\"args\":{\"value\":"
-                                              "50}}")));
-    CHECK(kino__str_contains(whole, KINO__STR("\"ts\":4000000.002,\"name\":\"cpu "
-                                              "context_switches_per_second\",\"args\":{\"value\":"
-                                              "100}}")));
-    CHECK(!kino__str_contains(whole, KINO__STR("\"ts\":0,\"name\":\"cpu"))); /* no rate at first */
-    text.size = 0;
-    kino__metrics_trace(metrics, KINO__METRICS_ALL, 1700000003000000000, KINO_NO_TIME, &text);
-    whole = kino__buffer_str(&text);
-    CHECK(kino__str_contains(whole, KINO__STR("\"baseTimeNanoseconds\":1700000004000000002,")));
-    CHECK(!kino__str_contains(whole, KINO__STR("\"value\":50}")));
-    text.size = 0;
-    kino__metrics_trace(metrics, KINO__METRICS_ALL, KINO_NO_TIME, 5,
-                        &text); /* none: still a trace */
-    CHECK(kino__json_is_valid(kino__buffer_str(&text)));
-    CHECK(!kino__str_contains(kino__buffer_str(&text), KINO__STR("\"C\"")));
-    kino__buffer_deinit(&text);
+            start + (int64_t)(2 - back) * 2 * second_ns;
+    CHECK_EQ(count_between(metrics, start, KINO_NO_TIME), 3);
+    CHECK_EQ(count_between(metrics, start + 1, KINO_NO_TIME), 2);
+    CHECK_EQ(count_between(metrics, KINO_NO_TIME, start + 2 * second_ns), 2);
+    CHECK_EQ(count_between(metrics, start + second_ns, start + 3 * second_ns), 1);
+    CHECK_EQ(count_between(metrics, KINO_NO_TIME, NEVER), 0);
     kino__metrics_free(metrics);
 }
 
