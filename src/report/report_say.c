@@ -61,6 +61,8 @@ static phrase phrase_of(int role, const kino__report_numbers *n)
         return (phrase){"operators on the CPU take ", " of it"};
     if (!has_work && role == KINO__ROLE_COMMUNICATION)
         return (phrase){"", " is communication"};
+    if (!has_work && role == KINO__ROLE_OTHER)
+        return (phrase){"in ", " no operator runs"};
     if (!has_work && role == KINO__ROLE_RUNTIME)
         return (phrase){"", " is calls into the device's driver"};
     return with_device[role];
@@ -157,7 +159,8 @@ static void say_largest(kino__report *report, const kino__report_numbers *n, kin
     kino_str name = is_kernel ? n->kernel : n->op;
     double percent = is_kernel ? n->kernel_percent : n->op_percent;
     kino__buffer clean = {0};
-    if (name.size == 0 || !(percent > 0) || (!is_kernel && n->has_device))
+    bool is_small = !is_kernel && kino__share_percent(n->part[KINO__ROLE_CPU], n->step_time) < 1;
+    if (name.size == 0 || !(percent > 0) || (!is_kernel && n->has_device) || is_small)
         return;
     kino__format_text(&clean, name);
     kino__buffer_printf(text, "The largest %s, ", is_kernel ? "kernel" : "operator");

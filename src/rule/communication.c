@@ -12,8 +12,12 @@ static const kino__threshold thresholds[] = {
     {0},
 };
 
-static const char *advice(const kino__program_kind *program)
+static const char *advice(const kino__program_kind *program, bool is_exchange)
 {
+    if (kino__program_is_torch(program) && is_exchange)
+        return "overlap the exchange with independent computation (async_op=True with wait() as "
+               "late as possible, micro-batches that take turns), send less (lower precision), and "
+               "balance what each rank receives (experts, embedding tables)";
     if (kino__program_is_torch(program))
         return program->is_training
                    ? "overlap more (larger or differently ordered gradient buckets, "
@@ -48,7 +52,8 @@ static void look(const kino__rule_look *l)
                       has_worst ? ". Largest: " : "", text);
     kino__finding_say(l->out, f, KINO__SAY_WHY,
                       "during this time the rank only waits for other ranks and the network");
-    kino__finding_say(l->out, f, KINO__SAY_DO, "%s", advice(l->program));
+    kino__finding_say(l->out, f, KINO__SAY_DO, "%s",
+                      advice(l->program, has_worst && kino__collective_is_exchange(l, &worst)));
     if (l->scan)
         kino__finding_claim_cover(l->out, f, &l->scan->communication, INT64_MIN, INT64_MAX);
     for (size_t i = 0; has_worst && i < worst.top.count; i++)

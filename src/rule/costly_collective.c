@@ -2,6 +2,9 @@
 #include "rule/costly_collective.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#include "names/communication.h"
 
 enum { NAMES_MAX = 64 }; /* the last one takes what does not fit */
 
@@ -89,6 +92,16 @@ const char *kino__collective_say(const kino__rule_look *l,
                    kino__say_time(collective->time / (int64_t)collective->count),
                    kino__say_share(collective->time - collective->exposed, collective->time));
     return text;
+}
+
+bool kino__collective_is_exchange(const kino__rule_look *l,
+                                  const kino__costly_collective *collective)
+{
+    const kino__comm_operation *operation =
+        collective->name == KINO_NO_STRING
+            ? NULL
+            : kino__comm_operation_of(kino__trace_string(l->trace, collective->name));
+    return operation && strcmp(operation->name, "all-to-all") == 0;
 }
 
 void kino__collective_claim(const kino__rule_look *l, const kino__finding *f,

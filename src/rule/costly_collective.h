@@ -19,6 +19,10 @@ const char *kino__collective_say(const kino__rule_look *l,
                                  const kino__costly_collective *collective, char *text,
                                  size_t size);
 
+/* Ranks exchange parts with each other (experts, tables of embeddings): gradients are not meant. */
+bool kino__collective_is_exchange(const kino__rule_look *l,
+                                  const kino__costly_collective *collective);
+
 /* The exposed time of all its calls. */
 void kino__collective_claim(const kino__rule_look *l, const kino__finding *f,
                             const kino__costly_collective *collective);

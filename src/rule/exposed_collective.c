@@ -33,7 +33,7 @@ static void look(const kino__rule_look *l)
         l->out, f, KINO__SAY_DO, "start it earlier and overlap it with computation%s",
         !kino__program_is_torch(l->program)
             ? ": use non-blocking calls and wait for them as late as possible"
-        : l->program->is_training
+        : l->program->is_training && !kino__collective_is_exchange(l, &worst)
             ? ": async_op=True with wait() as late as possible, DDP buckets (bucket_cap_mb), FSDP "
               "forward_prefetch and backward_prefetch"
             : ": async_op=True with wait() as late as possible");

@@ -314,7 +314,8 @@ static void compare_ranks(const kino__analysis *a, partial *p)
 }
 
 /* A slow rank is a defect, and communication waits for it: it comes first, unless something brings
- * twice as much by which all ranks lose time too. What kernels could be is no loss but a choice. */
+ * twice as much by which all ranks lose time too. What kernels could be is no loss but a choice, and
+ * single steps of a short recording say little about the rest of the run. */
 static void put_cause_first(kino__findings *findings)
 {
     kino__finding *items = findings->items.items;
@@ -325,7 +326,7 @@ static void put_cause_first(kino__findings *findings)
         const kino__rule_def *rule = kino__rule_at(items[at].rule);
         bool is_communication =
             rule == &kino__rule_communication || rule == &kino__rule_exposed_collective;
-        if (is_communication || rule->is_about_kernels ||
+        if (is_communication || rule->is_about_kernels || rule->nearness == KINO__NEAR_ONCE ||
             gain_percent(&items[at]) < 2 * gain_percent(&items[slow]))
             break;
     }

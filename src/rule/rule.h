@@ -130,6 +130,7 @@ typedef enum kino__nearness {
     KINO__NEAR_CAUSE,   /* names it: the loader, a call, a line */
     KINO__NEAR_KIND,    /* names a kind of work: small kernels, long gaps, communication */
     KINO__NEAR_SYMPTOM, /* time is lost, for one of the reasons above */
+    KINO__NEAR_ONCE, /* single steps: settled first, as advice for every step is not about them */
     KINO__NEAR_COUNT,
 } kino__nearness;
 

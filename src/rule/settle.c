@@ -58,7 +58,7 @@ static bool settle_one(settling *s, size_t index)
     int64_t left = kino__intervals_total(s->left.items, s->left.count);
     if (all == 0)
         return true; /* it claims nothing */
-    if (left < all - left) {
+    if (left < all - left && f->severity != KINO__SEVERITY_INFO) {
         s->is_gone[index] = 1;
         return true;
     }
@@ -79,10 +79,12 @@ static bool settle_all(settling *s)
 {
     kino__findings *findings = s->findings;
     const kino__rule_def *rule;
-    for (int nearness = 0; nearness < KINO__NEAR_COUNT; nearness++)
+    static const kino__nearness order[KINO__NEAR_COUNT] = {KINO__NEAR_ONCE, KINO__NEAR_CAUSE,
+                                                           KINO__NEAR_KIND, KINO__NEAR_SYMPTOM};
+    for (int n = 0; n < KINO__NEAR_COUNT; n++)
         for (uint32_t r = 0; (rule = kino__rule_at(r)); r++)
             for (size_t i = 0; i < findings->items.count; i++)
-                if ((int)rule->nearness == nearness && findings->items.items[i].rule == r &&
+                if (rule->nearness == order[n] && findings->items.items[i].rule == r &&
                     !settle_one(s, i))
                     return false;
     return true;

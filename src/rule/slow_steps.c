@@ -66,19 +66,26 @@ static const char *advice(kino__role cause)
     }
 }
 
-/* The time of the cause within the slow steps. */
-static void claim(const kino__rule_look *l, const kino__finding *f, int64_t median,
-                  kino__role cause)
+static const kino__cover *cover_of(const kino__scan *scan, kino__role role)
 {
-    const kino__profile *p = l->profile;
-    const kino__cover *cover = cause == KINO__ROLE_LOADER          ? &l->scan->loading
-                               : cause == KINO__ROLE_COMMUNICATION ? &l->scan->communication
-                               : cause == KINO__ROLE_KERNEL        ? &l->scan->compute
-                                                                   : &l->scan->idle;
-    for (size_t i = 1; i < p->steps.count; i++) {
-        const kino__profile_step *step = &p->steps.items[i];
-        if ((double)kino__step_length(step) > l->thresholds[T_FACTOR] * (double)median)
-            kino__finding_claim_cover(l->out, f, cover, step->start, step->end);
+    return role == KINO__ROLE_LOADER          ? &scan->loading
+           : role == KINO__ROLE_COMMUNICATION ? &scan->communication
+           : role == KINO__ROLE_KERNEL        ? &scan->compute
+                                              : &scan->idle;
+}
+
+void kino__step_claim(const kino__rule_look *l, const kino__finding *f,
+                      const kino__profile_step *step)
+{
+    enum {
+        PARTS_MOST = 10
+    }; /* a part that is less than a tenth of the whole makes no difference */
+    int64_t more = kino__step_length(step) - kino__step_median(l->profile, 1, KINO__ROLE_COUNT);
+    for (int role = 0; role < KINO__ROLE_COUNT; role++) {
+        int64_t median = kino__step_median(l->profile, 1, (kino__role)role);
+        if (median != KINO_NO_INT && step->cost[role] - median > more / PARTS_MOST)
+            kino__finding_claim_cover(l->out, f, cover_of(l->scan, (kino__role)role), step->start,
+                                      step->end);
     }
 }
 
@@ -116,7 +123,10 @@ static void look(const kino__rule_look *l)
         l->out, f, KINO__SAY_WHY,
         "averages hide this: the other steps are fine, so the cause occurs only occasionally");
     kino__finding_say(l->out, f, KINO__SAY_DO, "%s", advice(cause));
-    claim(l, f, median, cause);
+    for (size_t i = 1; i < p->steps.count; i++)
+        if ((double)kino__step_length(&p->steps.items[i]) >
+            l->thresholds[T_FACTOR] * (double)median)
+            kino__step_claim(l, f, &p->steps.items[i]);
     for (size_t i = 0; i < top.count; i++) {
         uint32_t row = p->steps.items[top.index[i]].row;
         if (row != KINO_NO_ROW)
@@ -129,5 +139,6 @@ const kino__rule_def kino__rule_slow_steps = {
     .help = "single steps are much longer than the median",
     .gain = "the time of these steps beyond the median",
     .thresholds = thresholds,
+    .nearness = KINO__NEAR_ONCE,
     .look = look,
 };

@@ -2,8 +2,8 @@
  *
  * Who is decided by the verdict (analysis/verdict/verdict.h), as on every page; so are the words.
  *
- * Gain: the slowest straggler's own time less that of the slowest other rank, but not more than
- * what the others wait for it. */
+ * Gain: the slowest straggler's own time less that of the slowest of its peers, in the median step
+ * (a checkpoint of another rank does not count), but not more than what the others wait for it. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -35,8 +35,7 @@ static int64_t label_of(const kino__rank_facts *f)
 
 typedef struct slow_ranks {
     const kino__rank_facts *slowest;
-    int64_t rest;    /* largest own time of the others */
-    int64_t waiting; /* of the others for it, per step */
+    int64_t saved; /* if it were like the last of the others, per step */
     kino__slow_ranks found;
 } slow_ranks;
 
@@ -66,22 +65,19 @@ static bool is_accused(const kino__verdict *v, const kino__rank_facts *f)
 static slow_ranks find_slow(const kino__rule_compare *c, const kino__verdict *v)
 {
     const kino__slow_rank *slowest = &v->slow.items[v->slowest];
-    slow_ranks s = {.waiting = v->waiting};
+    slow_ranks s = {.saved = v->lead < v->waiting ? v->lead : v->waiting};
     int64_t labels[KINO__SLOW_MAX];
     for (size_t i = 0; i < c->rank_count; i++) {
         const kino__rank_facts *f = &c->ranks[i];
         if (f->trace == slowest->trace)
             s.slowest = f;
-        if (!is_accused(v, f)) {
-            int64_t own = f->step_count > 0 ? own_time(f) : 0;
-            s.rest = own > s.rest ? own : s.rest;
-        } else {
-            if (s.found.count < KINO__SLOW_MAX) {
-                s.found.trace[s.found.count] = f->trace;
-                labels[s.found.count] = label_of(f);
-            }
-            s.found.count++;
+        if (!is_accused(v, f))
+            continue;
+        if (s.found.count < KINO__SLOW_MAX) {
+            s.found.trace[s.found.count] = f->trace;
+            labels[s.found.count] = label_of(f);
         }
+        s.found.count++;
     }
     size_t kept = s.found.count < KINO__SLOW_MAX ? s.found.count : KINO__SLOW_MAX;
     if (s.slowest) {
@@ -112,9 +108,7 @@ static const char *advice(kino__role cause)
 
 static void speak(const kino__rule_compare *c, const slow_ranks *s, kino_str seen)
 {
-    int64_t saved = s->found.own - s->rest;
-    saved = saved < s->waiting ? saved : s->waiting;
-    int64_t gain = saved * s->slowest->step_count;
+    int64_t gain = s->saved * s->slowest->step_count;
     kino__finding *f =
         kino__finding_add(c->out, kino__severity_of(gain, s->slowest->step_time), gain);
     f->rank = s->slowest->rank;
@@ -155,8 +149,8 @@ static void compare(const kino__rule_compare *c)
 const kino__rule_def kino__rule_straggler = {
     .name = "straggler",
     .help = "ranks whose local time is longer than that of their peers",
-    .gain = "the local time of the slowest rank less that of the slowest other rank, at most what "
-            "the others wait",
+    .gain = "the local time of the slowest rank less that of the slowest other rank, in the median "
+            "step; at most what the others wait",
     .thresholds = thresholds,
     .compare = compare,
 };

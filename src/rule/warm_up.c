@@ -1,8 +1,8 @@
 /* warm_up.c - the first step of the trace is a warm-up step.
  *
  * The first kept step is longer than the median of the others by a factor: caches, autotuning,
- * compilation, the allocator. It makes averages worse than the training is. Information, no gain.
- * */
+ * compilation, the allocator. It makes averages worse than the training is. What it is long with is
+ * claimed: advice for every step does not speak of it. Information, no gain. */
 #include "rule/slow_steps.h"
 
 enum { T_FACTOR, T_STEPS };
@@ -35,6 +35,7 @@ static void look(const kino__rule_look *l)
     kino__finding_say(l->out, f, KINO__SAY_DO,
                       "%s, or exclude the step with --steps in analyses that support it",
                       kino__advise_later(l->program));
+    kino__step_claim(l, f, first);
     if (first->row != KINO_NO_ROW)
         kino__finding_cite(f, kino__trace_event_id(l->trace, first->row));
 }
@@ -43,5 +44,6 @@ const kino__rule_def kino__rule_warm_up = {
     .name = "warm-up",
     .help = "the first step is much longer than the others",
     .thresholds = thresholds,
+    .nearness = KINO__NEAR_ONCE,
     .look = look,
 };

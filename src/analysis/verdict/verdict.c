@@ -24,7 +24,7 @@ typedef struct peers {
     KINO__VEC(uint32_t) members;   /* ranks of the facts */
     KINO__VEC(int64_t) numbers;    /* of the common steps */
     const kino__verdict_step **at; /* members x numbers */
-    int64_t *scratch;              /* as many as members or numbers */
+    int64_t *scratch;              /* as many as members, and a row of numbers for each and one */
     int64_t *excess;               /* members x numbers */
     int64_t *least;                /* exposed communication of a member, of each step */
     bool *is_slow;                 /* of each member */
@@ -92,6 +92,37 @@ static int64_t median_of(int64_t *values, size_t count)
     return values[(count - 1) / 2];
 }
 
+/* Of an even number the mean of the middle two, as in find_excess: the parts of an excess add up. */
+static int64_t middle_of(int64_t *values, size_t count)
+{
+    qsort(values, count, sizeof *values, kino__compare_ints);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+/* Steps that are unusual for all (warm-up, a checkpoint, an evaluation) do not say who is slow: those
+ * that are longer than the median by the factor of the rules warm-up and slow-steps are left out.
+ * `numbers` are places in `found`, which has `count` for each member. */
+static bool leave_out_unusual(peers *p, const kino__verdict_step **found, size_t count)
+{
+    const double factor = 1.5;
+    size_t common = p->numbers.count, members = p->members.count;
+    int64_t *length = calloc(2 * common + 1, sizeof *length), *sorted = length + common;
+    if (!length)
+        return false;
+    for (size_t s = 0; s < common; s++) {
+        for (size_t m = 0; m < members; m++)
+            length[s] += found[m * count + (size_t)p->numbers.items[s]]->total / (int64_t)members;
+        sorted[s] = length[s];
+    }
+    double limit = common ? factor * (double)median_of(sorted, common) : 0;
+    p->numbers.count = 0;
+    for (size_t s = 0; s < common; s++)
+        if ((double)length[s] <= limit)
+            p->numbers.items[p->numbers.count++] = p->numbers.items[s];
+    free(length);
+    return true;
+}
+
 /* A slot for each step of a trace, by number, in the order of the member that has fewest; steps
  * that one of the others lacks (a recording that ended earlier) are left out. */
 static bool find_common_steps(peers *p)
@@ -127,6 +158,7 @@ static bool find_common_steps(peers *p)
         if (is_common)
             p->numbers.items[p->numbers.count++] = (int64_t)i;
     }
+    ok = ok && leave_out_unusual(p, found, count);
     for (size_t m = 0; ok && m < p->members.count; m++)
         for (size_t s = 0; s < p->numbers.count; s++)
             p->at[m * p->numbers.count + s] = found[m * count + (size_t)p->numbers.items[s]];
@@ -206,6 +238,18 @@ static double spread_of_others(const peers *p, double limit)
     return largest;
 }
 
+/* How far apart the own times of all others are in the first step. */
+static int64_t range_without(const peers *p, size_t member)
+{
+    int64_t low = INT64_MAX, high = INT64_MIN;
+    for (size_t m = 0; m < p->members.count; m++) {
+        int64_t own = own_at(p, m, 0);
+        low = m != member && own < low ? own : low;
+        high = m != member && own > high ? own : high;
+    }
+    return high - low;
+}
+
 /* How far the median of the steps may be off by chance: from the median of their distances to it,
  * which a few strange steps do not move. */
 static double deviation_of(peers *p, size_t member, int64_t excess)
@@ -216,16 +260,63 @@ static double deviation_of(peers *p, size_t member, int64_t excess)
     return 1.4826 * (double)median_of(p->scratch, steps) / sqrt((double)steps);
 }
 
+/* Distances of values over the steps from their median; without the first, which is the median's own
+ * and always 0. Writes steps - 1 of them. */
+static void add_distances(int64_t *sorted, size_t steps, int64_t *out)
+{
+    int64_t median = median_of(sorted, steps);
+    for (size_t s = 0; s < steps; s++)
+        sorted[s] = llabs(sorted[s] - median);
+    qsort(sorted, steps, sizeof *sorted, kino__compare_ints);
+    memcpy(out, sorted + 1, (steps - 1) * sizeof *sorted);
+}
+
+/* A member's own time in each step less the middle of the others' without `left_out`; where there is
+ * no other, its own time. */
+static void compare_without(peers *p, size_t left_out, size_t member, int64_t *sorted, int64_t *out)
+{
+    for (size_t s = 0; s < p->numbers.count; s++) {
+        size_t others = 0;
+        for (size_t m = 0; m < p->members.count; m++)
+            if (m != left_out && m != member)
+                sorted[others++] = own_at(p, m, s);
+        out[s] = own_at(p, member, s) - (others ? middle_of(sorted, others) : 0);
+    }
+}
+
+/* How far the median of the steps would be off by chance if the member were like its peers: from how
+ * much they change from step to step, of which single long steps move nothing. Where each step has
+ * other work (sequence lengths, experts), somebody is the last several times in a row. */
+static double error_by_chance(peers *p, size_t member)
+{
+    size_t steps = p->numbers.count, count = p->members.count, found = 0;
+    int64_t *sorted = p->scratch, *values = sorted + count, *distances = values + steps;
+    for (size_t m = 0; m < count; m++) {
+        if (m == member)
+            continue;
+        compare_without(p, member, m, sorted, values);
+        add_distances(values, steps, distances + found);
+        found += steps - 1;
+    }
+    /* Two differ by more than one from itself. */
+    double deviation = 1.4826 * (double)median_of(distances, found) * (count == 2 ? sqrt(2) : 1);
+    return 1.2533 * deviation / sqrt((double)steps); /* of a median, not of a mean */
+}
+
 /* Is it slow again and again? By chance some rank is always the last: nearly all steps must show
- * it. One or two steps say little; there it must stand out from the others, or be much. */
+ * it, four of five, three of four. One or two steps say little; there it must stand out from the others, or be much. */
 static bool is_persistent(peers *p, size_t member, int64_t excess, int64_t step, double share)
 {
     size_t steps = p->numbers.count;
     uint32_t slow = count_slow(p, member, share / 2 * (double)step);
     if (steps > 2)
-        return slow * 5 >= steps * 4 && (double)excess > 3 * deviation_of(p, member, excess);
+        return (slow * 5 >= steps * 4 || (steps == 4 && slow == 3)) &&
+               (double)excess > 2 * deviation_of(p, member, excess) &&
+               (double)excess > 4 * error_by_chance(p, member);
+    if (steps == 1) /* nobody knows whether it would be slow again */
+        return (double)excess > 4 * share * (double)step && excess > 2 * range_without(p, member);
     double spread = spread_of_others(p, share * (double)step);
-    double least = (steps == 1 ? 4 : 1.5) * share * (double)step;
+    double least = 1.5 * share * (double)step;
     least = spread >= 0 && 4 * spread < least ? 4 * spread : least;
     return slow == steps && (double)excess > least;
 }
@@ -289,35 +380,46 @@ static bool find_slow(peers *p, double share)
 
 /* -- waiting -- */
 
-/* How much more exposed communication the others have than the slow ones, mean of them; the median
- * of the steps. */
-static int64_t find_waiting(peers *p)
+/* Medians over the steps: of the mean of the others, and of the usual one, which pauses of some of
+ * them do not move. */
+typedef struct waits {
+    int64_t mean, usual;
+} waits;
+
+/* How much more exposed communication the others have than the slow ones. */
+static waits find_waiting(peers *p)
 {
-    size_t steps = p->numbers.count;
+    size_t steps = p->numbers.count, count = p->members.count;
+    int64_t *means = p->scratch + count, *usual = means + steps;
     for (size_t s = 0; s < steps; s++) {
-        int64_t least = INT64_MAX, sum = 0, others = 0;
-        for (size_t m = 0; m < p->members.count; m++)
+        int64_t least = INT64_MAX, sum = 0;
+        size_t others = 0;
+        for (size_t m = 0; m < count; m++)
             if (p->is_slow[m] && exposed_at(p, m, s) < least)
                 least = exposed_at(p, m, s);
-        for (size_t m = 0; m < p->members.count; m++) {
+        for (size_t m = 0; m < count; m++) {
             if (p->is_slow[m])
                 continue;
-            sum = kino__sum(sum, exposed_at(p, m, s) - least);
-            others++;
+            p->scratch[others] = exposed_at(p, m, s) - least;
+            sum = kino__sum(sum, p->scratch[others++]);
         }
-        p->scratch[s] = others ? sum / others : 0;
+        means[s] = others ? sum / (int64_t)others : 0;
+        usual[s] = others ? middle_of(p->scratch, others) : 0;
     }
-    return median_of(p->scratch, steps);
+    return (waits){median_of(means, steps), median_of(usual, steps)};
+}
+
+/* How much longer than any of the others it usually is: what steps could be shorter. */
+static int64_t find_lead(peers *p, size_t slowest)
+{
+    int64_t last = INT64_MIN;
+    for (size_t m = 0; m < p->members.count; m++)
+        if (!p->is_slow[m] && median_own(p, m) > last)
+            last = median_own(p, m);
+    return last == INT64_MIN ? 0 : median_own(p, slowest) - last;
 }
 
 /* -- cause -- */
-
-/* Of an even number the mean of the middle two, as in find_excess: the parts of an excess add up. */
-static int64_t middle_of(int64_t *values, size_t count)
-{
-    qsort(values, count, sizeof *values, kino__compare_ints);
-    return (values[(count - 1) / 2] + values[count / 2]) / 2;
-}
 
 static int64_t median_part_more(peers *p, size_t member, int cause)
 {
@@ -373,7 +475,7 @@ static bool judge_peers(peers *p, double share, kino__verdict *out, bool *is_jud
     if (steps == 0)
         return true;
     *is_judged = true;
-    p->scratch = malloc((steps + count + 1) * sizeof *p->scratch);
+    p->scratch = malloc((steps * (count + 1) + count + 1) * sizeof *p->scratch);
     p->excess = malloc((steps * count + 1) * sizeof *p->excess);
     p->is_slow = calloc(count + 1, sizeof *p->is_slow);
     p->least = malloc((steps + 1) * sizeof *p->least);
@@ -383,11 +485,15 @@ static bool judge_peers(peers *p, double share, kino__verdict *out, bool *is_jud
     find_excess(p);
     if (!find_slow(p, share))
         return true;
-    int64_t waiting = find_waiting(p), largest = 0;
+    waits waiting = find_waiting(p);
+    int64_t largest = 0;
+    size_t slowest = 0;
     for (size_t m = 0; m < count; m++)
-        if (p->is_slow[m] && median_excess(p, m) > largest)
+        if (p->is_slow[m] && median_excess(p, m) > largest) {
             largest = median_excess(p, m);
-    if (waiting < largest / 2)
+            slowest = m;
+        }
+    if (waiting.usual < largest / 2)
         return true;
     size_t before = out->slow.count;
     for (size_t m = 0; m < count; m++)
@@ -396,7 +502,8 @@ static bool judge_peers(peers *p, double share, kino__verdict *out, bool *is_jud
     for (size_t i = before; i < out->slow.count; i++)
         if (i == 0 || out->slow.items[i].excess > out->slow.items[out->slowest].excess) {
             out->slowest = i;
-            out->waiting = waiting;
+            out->waiting = waiting.mean;
+            out->lead = find_lead(p, slowest);
         }
     return true;
 }

@@ -4,8 +4,9 @@
  * spends the difference waiting. Its excess is its own time less the median of its peers, the other
  * ranks that do the same work (of a pipeline: of the same stage). A straggler is a rank
  *   - whose excess is above a share of the step (half of it where the peers are alike), in the
- *     median of the steps that the peers have in common, and shows in nearly all of them (who is
- *     last by chance changes from step to step),
+ *     median of the steps that the peers have in common (without those that are long for all), shows
+ *     in nearly all of them, and is more than the peers change from step to step (who is last by
+ *     chance changes),
  *   - and for which the others wait: their exposed communication is longer than its own by about
  *     the excess.
  * Durations alone are compared, never clocks. docs/analyses/stragglers.md has the definition.
@@ -80,6 +81,7 @@ typedef struct kino__verdict {
     KINO__VEC(kino__slow_rank) slow; /* in rank order */
     size_t slowest;                  /* the one with the largest excess */
     int64_t waiting;                 /* of the others for it, mean of them */
+    int64_t lead;                    /* its own time less the largest of the others', medians */
     int64_t step_time;               /* mean of all ranks */
     const char *reason;              /* why nobody could be judged; NULL: judged */
 } kino__verdict;

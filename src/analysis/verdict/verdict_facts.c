@@ -20,27 +20,80 @@ static kino__verdict_step step_of(const kino__profile_step *s)
                      cost[KINO__ROLE_RUNTIME] + cost[KINO__ROLE_CPU] + cost[KINO__ROLE_OTHER]}};
 }
 
-static bool is_point_to_point(const kino__profile *p, const kino__comm_record *r)
+/* Reads what calls say of themselves. */
+typedef struct calls {
+    const kino__profile *profile;
+    kino__string_pool texts;
+    kino__text_cursor cursor;
+    bool has_spans; /* collectives have spans of the host, which say what they are */
+} calls;
+
+static bool is_comm_operator(const kino__profile *p, kino_strid name)
 {
-    return kino__comm_is_point_to_point(kino__trace_string(p->trace, r->name));
+    return name != KINO_NO_STRING &&
+           p->name_flags[name] & (KINO__NAME_COMM_CALL | KINO__NAME_COLLECTIVE);
 }
 
-/* Is there a call or a span that sends or receives? Kernels of some libraries have one name for
- * all that they do. Only operators count: a sampled stack has functions like
- * c10d::detail::TCPClient::sendRaw, too. */
-static bool has_point_to_point(const kino__profile *p)
+/* The operator that launched a communication kernel; "": none is known, or it is no kernel. */
+static kino_str operator_of(const kino__profile *p, uint32_t kernel)
 {
-    for (size_t i = 0; i < p->nodes.count; i++) {
-        kino_strid name = kino__node_name_id(p, &p->nodes.items[i]);
-        if (name != KINO_NO_STRING &&
-            p->name_flags[name] & (KINO__NAME_COMM_CALL | KINO__NAME_COLLECTIVE) &&
-            kino__comm_is_point_to_point(kino__trace_string(p->trace, name)))
-            return true;
+    size_t i = kino__profile_kernel_at(p, kernel);
+    bool is_kernel = i < p->kernels.count && p->kernels.items[i].row == kernel;
+    uint32_t node = is_kernel ? p->kernels.items[i].node : KINO__NO_NODE;
+    for (; node != KINO__NO_NODE; node = p->nodes.items[node].parent) {
+        kino_strid name = kino__node_name_id(p, &p->nodes.items[node]);
+        if (is_comm_operator(p, name) &&
+            kino__comm_operation_of(kino__trace_string(p->trace, name)))
+            return kino__trace_string(p->trace, name);
     }
-    for (size_t i = 0; i < p->comm.count; i++)
-        if (is_point_to_point(p, &p->comm.items[i]))
-            return true;
-    return false;
+    return (kino_str){"", 0};
+}
+
+static bool is_kernel_alone(const kino__profile *p, const kino__comm_record *r)
+{
+    return p->type[r->row] == KINO__EVENT_TYPE_KERNEL;
+}
+
+/* Is it a send or a receive? Kernels of some libraries have one name for all that they do, and
+ * NCCL's for all-to-all is SendRecv: what the arguments or the operator say goes before it, and a
+ * single kernel that nothing speaks of does not make a pipeline. */
+static bool is_point_to_point(calls *c, const kino__comm_record *r, const kino__dist_call *call)
+{
+    const kino__profile *p = c->profile;
+    if (call->name != KINO_NO_STRING)
+        return kino__comm_is_point_to_point(kino__string_pool_text(&c->texts, call->name));
+    kino_str by = operator_of(p, r->kernel == KINO_NO_ROW ? r->row : r->kernel);
+    if (by.size == 0 && is_kernel_alone(p, r) && c->has_spans)
+        return false;
+    return kino__comm_is_point_to_point(by.size ? by : kino__trace_string(p->trace, r->name));
+}
+
+static bool read_call(calls *c, const kino__comm_record *r, kino__dist_call *out)
+{
+    uint32_t row = r->kernel == KINO_NO_ROW ? r->row : r->kernel;
+    return kino__dist_read_call(c->profile->trace, r->row, row, false, &c->texts, &c->cursor, out);
+}
+
+/* Is there a call or a span that sends or receives? Only operators count: a sampled stack has
+ * functions like c10d::detail::TCPClient::sendRaw, too. False when memory is out. */
+static bool find_point_to_point(calls *c, bool *out)
+{
+    const kino__profile *p = c->profile;
+    bool ok = true;
+    for (size_t i = 0; i < p->nodes.count && !*out; i++) {
+        kino_strid name = kino__node_name_id(p, &p->nodes.items[i]);
+        *out = is_comm_operator(p, name) &&
+               kino__comm_is_point_to_point(kino__trace_string(p->trace, name));
+    }
+    for (size_t i = 0; ok && i < p->comm.count && !*out; i++) {
+        const kino__comm_record *r = &p->comm.items[i];
+        kino__dist_call call;
+        if (!kino__comm_is_point_to_point(kino__trace_string(p->trace, r->name)))
+            continue;
+        ok = read_call(c, r, &call);
+        *out = ok && is_point_to_point(c, r, &call);
+    }
+    return ok;
 }
 
 static bool add_group(kino__verdict_facts *facts, size_t first, kino_str text)
@@ -56,28 +109,17 @@ static bool add_group(kino__verdict_facts *facts, size_t first, kino_str text)
 }
 
 /* Process groups that this rank has collectives in. */
-static bool add_groups(kino__verdict_facts *facts, const kino__profile *p)
+static bool add_groups(kino__verdict_facts *facts, calls *c)
 {
+    const kino__profile *p = c->profile;
     size_t first = facts->groups.count;
-    kino__string_pool scratch = {0};
-    kino__text_cursor cursor;
-    kino__text_cursor_init(&cursor, p->trace->text);
     bool ok = true;
     for (size_t i = 0; ok && i < p->comm.count; i++) {
-        const kino__comm_record *r = &p->comm.items[i];
         kino__dist_call call;
-        if (is_point_to_point(p, r))
-            continue;
-        uint32_t row = r->kernel == KINO_NO_ROW ? r->row : r->kernel;
-        ok = kino__dist_read_call(p->trace, r->row, row, false, &scratch, &cursor, &call);
-        if (ok && call.name != KINO_NO_STRING && /* kernels that do not say it: RCCL's */
-            kino__comm_is_point_to_point(kino__string_pool_text(&scratch, call.name)))
-            continue;
-        if (ok && call.group != KINO_NO_STRING)
-            ok = add_group(facts, first, kino__string_pool_text(&scratch, call.group));
+        ok = read_call(c, &p->comm.items[i], &call);
+        if (ok && call.group != KINO_NO_STRING && !is_point_to_point(c, &p->comm.items[i], &call))
+            ok = add_group(facts, first, kino__string_pool_text(&c->texts, call.group));
     }
-    kino__text_cursor_deinit(&cursor);
-    kino__string_pool_deinit(&scratch);
     return ok;
 }
 
@@ -115,13 +157,30 @@ static void find_source(const kino__profile *p, kino__verdict_rank *rank)
         const kino__comm_record *r = &p->comm.items[i];
         int64_t self, peer;
         bool is_receive;
-        if (p->trace->ts[r->row] >= first || !is_point_to_point(p, r) ||
-            !read_peers(kino__trace_string(p->trace, r->name), &self, &peer, &is_receive))
+        kino_str name = kino__trace_string(p->trace, r->name);
+        if (p->trace->ts[r->row] >= first || !kino__comm_is_point_to_point(name) ||
+            !read_peers(name, &self, &peer, &is_receive))
             continue;
         first = p->trace->ts[r->row];
         rank->self = self;
         rank->source = is_receive ? peer : KINO_NO_INT;
     }
+}
+
+/* Whom it talks to, where it sends or receives: a pipeline. False when memory is out. */
+static bool add_peers(kino__verdict_facts *facts, const kino__profile *p, kino__verdict_rank *rank)
+{
+    calls c = {.profile = p};
+    kino__text_cursor_init(&c.cursor, p->trace->text);
+    for (size_t i = 0; i < p->comm.count && !c.has_spans; i++)
+        c.has_spans = !is_kernel_alone(p, &p->comm.items[i]);
+    bool ok = find_point_to_point(&c, &rank->has_peer_to_peer);
+    if (rank->has_peer_to_peer)
+        find_source(p, rank);
+    ok = ok && (!rank->has_peer_to_peer || add_groups(facts, &c));
+    kino__text_cursor_deinit(&c.cursor);
+    kino__string_pool_deinit(&c.texts);
+    return ok;
 }
 
 bool kino__verdict_add(kino__verdict_facts *facts, const kino__profile *p)
@@ -146,10 +205,7 @@ bool kino__verdict_add(kino__verdict_facts *facts, const kino__profile *p)
         return false;
     if (p->steps.count && p->steps.items[0].row != KINO_NO_ROW)
         rank.first_step = kino__trace_event_id(p->trace, p->steps.items[0].row);
-    rank.has_peer_to_peer = has_point_to_point(p);
-    if (rank.has_peer_to_peer)
-        find_source(p, &rank);
-    if (rank.has_peer_to_peer && !add_groups(facts, p))
+    if (!add_peers(facts, p, &rank))
         return false;
     rank.step_count = (uint32_t)(facts->steps.count - steps);
     rank.group_count = (uint32_t)(facts->groups.count - groups);

@@ -161,6 +161,64 @@ TEST(verdict_does_not_accuse_whoever_is_last_by_chance)
     }
 }
 
+/* Somebody is the last several times in a row where each step has other work: few steps say little
+ * then. (Before their changes were compared, one in five of these runs was accused.) */
+TEST(verdict_does_not_accuse_where_each_step_has_other_work)
+{
+    fixture_random random = {7};
+    int accused = 0;
+    for (int round = 0; round < 200; round++) {
+        int64_t ranks = 3 + fixture_random_below(&random, 6);
+        int64_t steps = 3 + fixture_random_below(&random, 4);
+        for (int64_t r = 0; r < ranks; r++) {
+            add_rank(r, NULL);
+            for (int64_t s = 0; s < steps; s++)
+                add_step(s, STEP / 2 + fixture_random_below(&random, STEP / 3), KINO__SLOW_KERNELS,
+                         STEP);
+        }
+        accused += strcmp(verdict(), "-") != 0;
+    }
+    CHECK(accused <= 6);
+}
+
+/* A loader that stalls, each time for another time: the others do the same in each step. */
+TEST(verdict_names_a_slow_rank_whatever_its_steps_differ)
+{
+    static const int64_t more[] = {240000, 88000, 53000, 57000, 19000, 190000};
+    for (int64_t r = 0; r < 4; r++) {
+        add_rank(r, NULL);
+        for (int64_t s = 0; s < 6; s++)
+            add_step(s, STEP / 2 + 1000 * ((s + r) % 3) + (r == 1 ? more[s] : 0), KINO__SLOW_LOADER,
+                     STEP);
+    }
+    CHECK(strncmp(verdict(), "1:data loader", 13) == 0);
+}
+
+/* All begin with a long step, in which rank 2 is the first. */
+TEST(verdict_leaves_out_steps_that_are_long_for_all)
+{
+    for (int64_t r = 0; r < 4; r++) {
+        add_rank(r, NULL);
+        add_step(0, (r == 2 ? 1 : 2) * STEP, KINO__SLOW_HOST, 3 * STEP);
+        for (int64_t s = 1; s < 4; s++)
+            add_step(s, STEP / 2 + (r == 2 ? 200000 : 0), KINO__SLOW_KERNELS, STEP);
+    }
+    CHECK_STR(verdict(), "2:kernels 200000");
+}
+
+TEST(verdict_on_one_step_wants_a_fifth_of_it)
+{
+    add_run(4, 1, 1, STEP / 5, KINO__SLOW_HOST);
+    CHECK_STR(verdict(), "-");
+    add_run(4, 1, 1, STEP / 5 + 1, KINO__SLOW_HOST);
+    CHECK_STR(verdict(), "0:host 200001");
+    for (int64_t r = 0; r < 4; r++) { /* the others differ by more than half of it */
+        add_rank(r, NULL);
+        add_step(0, STEP / 4 + (r == 3 ? 350000 : r * 100000), KINO__SLOW_HOST, STEP);
+    }
+    CHECK_STR(verdict(), "-");
+}
+
 TEST(verdict_needs_others_that_wait)
 {
     for (int64_t r = 0; r < 4; r++) { /* rank 3 is slower, yet nobody waits: it is out of phase */
@@ -255,6 +313,19 @@ TEST(verdict_finds_the_stages_of_a_pipeline_by_who_receives_from_whom)
     CHECK_STR(verdict(), "3:kernels 150000");
 }
 
+/* Does the rank of a trace send and receive? */
+static bool text_has_peers(const char *text)
+{
+    kino__trace *trace = chrome_load_text(text);
+    const kino__profile *p = kino__profile_of(trace, false, NULL);
+    REQUIRE(p && kino__verdict_add(&facts, p));
+    bool found = facts.ranks.items[0].has_peer_to_peer;
+    kino__verdict_facts_deinit(&facts);
+    facts = (kino__verdict_facts){0};
+    kino__trace_free(trace);
+    return found;
+}
+
 /* A trace with one operator and one sample of those names: does the rank send and receive? */
 static bool sends(const char *called, const char *sampled)
 {
@@ -266,18 +337,38 @@ static bool sends(const char *called, const char *sampled)
                    "{\"ph\":\"X\",\"cat\":\"cpu_sample\",\"name\":\"%s\",\"pid\":1,\"tid\":2,"
                    "\"ts\":12,\"dur\":1}]}",
                    called, sampled);
-    kino__trace *trace = chrome_load_text(text);
-    const kino__profile *p = kino__profile_of(trace, false, NULL);
-    REQUIRE(p && kino__verdict_add(&facts, p));
-    bool found = facts.ranks.items[0].has_peer_to_peer;
-    kino__verdict_facts_deinit(&facts);
-    facts = (kino__verdict_facts){0};
-    kino__trace_free(trace);
-    return found;
+    return text_has_peers(text);
 }
 
 TEST(verdict_knows_a_pipeline_by_operators_not_by_functions_in_samples)
 {
     CHECK(sends("c10d::send", "memcpy"));
     CHECK(!sends("c10d::allreduce_", "c10d::detail::TCPClient::sendRaw(unsigned char*)"));
+}
+
+/* A kernel of NCCL's for sends, receives and all-to-all, launched by an operator; and one that
+ * nothing speaks of. */
+static bool sends_by_kernel(const char *operator, const char * arguments)
+{
+    char text[1200];
+    (void)snprintf(text, sizeof text,
+                   "{\"traceEvents\": ["
+                   "{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"%s\",\"pid\":1,\"tid\":1,"
+                   "\"ts\":10,\"dur\":9},"
+                   "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernelExC\","
+                   "\"pid\":1,\"tid\":1,\"ts\":12,\"dur\":2,\"args\":{\"correlation\":5}},"
+                   "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_SendRecv()\","
+                   "\"pid\":0,\"tid\":7,\"ts\":20,\"dur\":9,\"args\":{\"device\":0,\"stream\":7,"
+                   "\"correlation\":5%s}}]}",
+                   operator, arguments);
+    return text_has_peers(text);
+}
+
+TEST(verdict_does_not_take_an_exchange_of_experts_for_a_pipeline)
+{
+    CHECK(!sends_by_kernel("c10d::alltoall_base_", ""));
+    CHECK(!sends_by_kernel("aten::empty", ",\"Collective name\":\"all_to_allv\""));
+    CHECK(sends_by_kernel("c10d::send", ""));
+    CHECK(sends_by_kernel("aten::empty", ",\"Collective name\":\"send\""));
+    CHECK(sends_by_kernel("aten::empty", "")); /* its name is all there is */
 }

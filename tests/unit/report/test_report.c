@@ -144,7 +144,7 @@ TEST(without_a_device_the_operators_are_told)
     n.op = KINO__STR("aten::mm");
     n.op_percent = 40;
     CHECK_STR(said(&n), "A step takes 1 µs: operators on the CPU take 90.0 % of it and in 10.0 % "
-                        "neither operators nor device work run. The largest operator, aten::mm, "
+                        "no operator runs. The largest operator, aten::mm, "
                         "takes 40.0 % of the operators' self time.");
     n.has_device = n.has_work = true; /* then kernels are told, and there is none */
     n.part[KINO__ROLE_CPU] = 0;

@@ -94,6 +94,20 @@ TEST(rule_exposed_collective_leaves_it_to_communication_where_that_speaks)
     CHECK(s.is_said && said_holds(s.seen, "nccl:all_reduce"));
 }
 
+TEST(rule_communication_does_not_speak_of_gradients_where_experts_are_exchanged)
+{
+    scene *ours[2] = {scene_one_step(), scene_one_step()};
+    const char *const names[] = {"nccl:all_reduce", "nccl:all_to_all"};
+    for (int i = 0; i < 2; i++) {
+        scene_launch(ours[i], names[i], 90000, 100, "kernel",
+                     i ? "ncclDevKernel_SendRecv" : "ncclDevKernel_AllReduce", 100000, 300000);
+        scene_host(ours[i], "user_annotation", "Optimizer.step#SGD.step", 900000, 1000);
+        said s = scene_says(ours[i], "communication", NULL);
+        CHECK(s.is_said && said_holds(s.advice, "gradient") == (i == 0));
+        CHECK(said_holds(s.advice, "experts") == (i == 1));
+    }
+}
+
 TEST(rule_communication_and_its_collective_have_one_share_that_is_hidden)
 {
     /* On the CPU operators hide it: gloo's thread is another one. */
@@ -125,14 +139,23 @@ TEST(rule_of_several_ranks_says_whose_numbers_it_has_where_the_gain_is_not_known
 
 /* -- straggler */
 
-/* A rank that computes, then communicates until the step ends. */
+/* A step in which a rank computes, then communicates until it ends. */
+static void add_step(scene *s, int64_t *at, int64_t own, int64_t communication)
+{
+    scene_step(s, *at, *at + own + communication);
+    scene_kernel(s, "gemm", *at, own, NULL);
+    scene_kernel(s, "ncclDevKernel_AllReduce", *at + own, communication, NULL);
+    *at += own + communication;
+}
+
+/* Two such steps. */
 static scene *rank(int64_t number, int64_t own, int64_t communication)
 {
     scene *s = scene_new();
+    int64_t at = 0;
     s->rank = number;
-    scene_step(s, 0, own + communication);
-    scene_kernel(s, "gemm", 0, own, NULL);
-    scene_kernel(s, "ncclDevKernel_AllReduce", own, communication, NULL);
+    for (int i = 0; i < 2; i++)
+        add_step(s, &at, own, communication);
     return s;
 }
 
@@ -158,6 +181,29 @@ TEST(rule_straggler_gains_no_more_than_the_others_wait)
 {
     CHECK(said_near(three_ranks(1200000, 150010).gain, 100.0 * 150000 / 1200010));
     CHECK(!three_ranks(1200000, 20000).is_said); /* nobody waits for it */
+}
+
+/* Rank 1 needs 200000 more in each step; rank 0 saves a checkpoint in the fourth of six. */
+static scene *beside_a_checkpoint(int64_t number)
+{
+    scene *s = scene_new();
+    int64_t at = 0;
+    s->rank = number;
+    for (int i = 0; i < 6; i++) {
+        int64_t own = number == 1 ? 1200000 : number == 0 && i == 3 ? 4000000 : 1000000;
+        add_step(s, &at, own, (i == 3 ? 4100000 : 1300000) - own);
+    }
+    return s;
+}
+
+TEST(rule_straggler_gain_is_that_of_the_usual_step)
+{
+    scene *ranks[] = {beside_a_checkpoint(0), beside_a_checkpoint(1), beside_a_checkpoint(2)};
+    said s = scenes_say(ranks, 3, "straggler", NULL);
+    CHECK(s.is_said && said_near(s.gain, 100.0 * 6 * 200000 / (5 * 1300000 + 4100000)));
+    scene *again[] = {beside_a_checkpoint(0), beside_a_checkpoint(1), beside_a_checkpoint(2)};
+    const char *rules = scenes_rules(again, 3, NULL);
+    CHECK(strncmp(rules, "straggler", 9) == 0 && said_holds(rules, "slow-steps"));
 }
 
 TEST(rule_straggler_names_all_slow_ranks)
@@ -406,6 +452,22 @@ TEST(rule_warm_up_speaks_above_its_factor)
     CHECK_STR(s.severity, "info");
     CHECK(!scene_says(STEPS(9000, 1000), "warm-up", NULL).is_said); /* one other is not enough */
     CHECK(!scene_says(STEPS(1000, 1000, 9000), "warm-up", NULL).is_said);
+}
+
+/* Four steps; in the first one the device waits for a million before it begins. */
+TEST(rule_warm_up_takes_its_idle_time_from_advice_for_every_step)
+{
+    scene *s = scene_new();
+    for (int64_t i = 0, at = 0; i < 4; i++) {
+        int64_t idle = i == 0 ? 1000000 : 0;
+        scene_step(s, at, at + idle + 1000000);
+        if (idle)
+            scene_host(s, "cpu_op", "aten::empty", at, idle);
+        scene_kernel(s, "gemm", at + idle, 1000000, NULL);
+        at += idle + 1000000;
+    }
+    const char *rules = scenes_rules(&s, 1, NULL);
+    CHECK(said_holds(rules, "warm-up") && !said_holds(rules, "idle-gaps"));
 }
 
 /* -- missing-information */

@@ -125,13 +125,16 @@ TEST(an_optimizer_inside_another_is_not_counted_twice)
 static scene *rank_of(int64_t number, int64_t loader, int64_t own, int64_t communication)
 {
     scene *s = scene_new();
+    int64_t length = loader + own + communication;
     s->rank = number;
-    scene_step(s, 0, loader + own + communication);
-    if (loader)
-        scene_host(s, "user_annotation",
-                   "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", 0, loader);
-    scene_kernel(s, "gemm", loader, own, NULL);
-    scene_kernel(s, "ncclDevKernel_AllReduce", loader + own, communication, NULL);
+    for (int64_t at = 0; at < 3 * length; at += length) {
+        scene_step(s, at, at + length);
+        if (loader)
+            scene_host(s, "user_annotation",
+                       "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", at, loader);
+        scene_kernel(s, "gemm", at + loader, own, NULL);
+        scene_kernel(s, "ncclDevKernel_AllReduce", at + loader + own, communication, NULL);
+    }
     return s;
 }
 
