@@ -17,6 +17,14 @@ static inline bool kino__is_hex_digit(char c)
     return (unsigned char)(c - '0') <= 9 || (unsigned char)((c | 0x20) - 'a') <= 5;
 }
 
+/* 0 to 15; -1: no hexadecimal digit. */
+static inline int kino__hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return kino__is_hex_digit(c) ? (c | 0x20) - 'a' + 10 : -1;
+}
+
 /* The length of the valid escape at the backslash, 2 or 6, or 0. */
 static inline size_t kino__json_escape_size(const char *at, const char *end)
 {

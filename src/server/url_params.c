@@ -6,18 +6,10 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/json_chars.h"
 #include "base/utf8.h"
 
 /* -- text -- */
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 /* Resolves escapes and '+' into `out`; false when an escape is not whole. */
 static bool unescape(kino_str text, char *out, size_t *size)
@@ -28,8 +20,8 @@ static bool unescape(kino_str text, char *out, size_t *size)
         if (c == '+') {
             c = ' ';
         } else if (c == '%') {
-            int high = i + 2 < text.size ? hex_digit(text.data[i + 1]) : -1;
-            int low = i + 2 < text.size ? hex_digit(text.data[i + 2]) : -1;
+            int high = i + 2 < text.size ? kino__hex_value(text.data[i + 1]) : -1;
+            int low = i + 2 < text.size ? kino__hex_value(text.data[i + 2]) : -1;
             if (high < 0 || low < 0)
                 return false;
             c = (char)(high << 4 | low);
