@@ -6,7 +6,8 @@
 #include "base/json_out.h"
 #include "store/text_sources.h"
 
-enum { NUMBER_MOST = 10, CORRELATION = 0, EXTERNAL = 1 };
+enum { NUMBER_MOST = 10, CORRELATION = 0, EXTERNAL = 1, PAIR_SHARED_BITS = 31 };
+#define PAIR_BIT (UINT64_C(1) << 63)
 
 void kino__event_args_init(kino__event_args *args, const kino__allocator *allocator)
 {
@@ -97,6 +98,17 @@ uint64_t kino__event_args_end(kino__event_args *args, uint64_t shared)
     return args->bytes.failed ? 0 : place;
 }
 
+uint64_t kino__event_args_end_with(kino__event_args *args, uint64_t shared, int64_t correlation)
+{
+    if (correlation == KINO_NO_INT)
+        return kino__event_args_end(args, shared);
+    bool is_narrow = correlation >= 0 && correlation <= UINT32_MAX && !(shared >> PAIR_SHARED_BITS);
+    if (is_narrow && !kino__event_args_any(args))
+        return PAIR_BIT | shared << 32 | (uint64_t)correlation;
+    kino__event_args_add(args, args->ids[CORRELATION], KINO__ARG_INT, (uint64_t)correlation);
+    return kino__event_args_end(args, shared);
+}
+
 uint64_t kino__event_args_share(kino__event_args *args)
 {
     if (!kino__event_args_any(args))
@@ -173,6 +185,7 @@ typedef struct args_text {
     kino__text text;
     kino__string_pool texts;
     kino__buffer bytes;
+    kino_strid correlation; /* the key */
 } args_text;
 
 static void add_value(const args_text *self, const argument *a, kino__json *json)
@@ -206,6 +219,16 @@ static void add_value(const args_text *self, const argument *a, kino__json *json
 }
 
 /* Kineto's blanks: behind the colon and between members. */
+static void add_member(const args_text *self, const argument *a, kino__buffer *out)
+{
+    if (out->size > 1)
+        kino__buffer_add(out, KINO__STR(", "));
+    kino__json_add_string(out, kino__string_pool_text(&self->texts, (kino_strid)a->key));
+    kino__buffer_add(out, KINO__STR(": "));
+    kino__json json = {.out = out};
+    add_value(self, a, &json);
+}
+
 static void add_members(const args_text *self, uint64_t place, kino__buffer *out)
 {
     const unsigned char *own = (const unsigned char *)self->bytes.data + place - 1, *at = own;
@@ -215,14 +238,17 @@ static void add_members(const args_text *self, uint64_t place, kino__buffer *out
     uint64_t shared = get_number(&at);
     if (shared)
         add_members(self, shared, out); /* which shares nothing itself */
-    while (next_argument(&own, &a)) {
-        if (out->size > 1)
-            kino__buffer_add(out, KINO__STR(", "));
-        kino__json_add_string(out, kino__string_pool_text(&self->texts, (kino_strid)a.key));
-        kino__buffer_add(out, KINO__STR(": "));
-        kino__json json = {.out = out};
-        add_value(self, &a, &json);
-    }
+    while (next_argument(&own, &a))
+        add_member(self, &a, out);
+}
+
+static void add_pair(const args_text *self, uint64_t place, kino__buffer *out)
+{
+    argument correlation = {self->correlation, KINO__ARG_UINT, (uint32_t)place};
+    uint64_t shared = (place & ~PAIR_BIT) >> 32;
+    if (shared)
+        add_members(self, shared, out);
+    add_member(self, &correlation, out);
 }
 
 static kino_str make_args(const kino__text *text, void *cursor, uint64_t place)
@@ -233,7 +259,10 @@ static kino_str make_args(const kino__text *text, void *cursor, uint64_t place)
         return (kino_str){"", 0};
     out->size = 0;
     kino__buffer_add(out, KINO__STR("{"));
-    add_members(self, place, out);
+    if (place & PAIR_BIT)
+        add_pair(self, place, out);
+    else
+        add_members(self, place, out);
     kino__buffer_add(out, KINO__STR("}"));
     return kino__made_cursor_end(out);
 }
@@ -257,6 +286,7 @@ kino__text *kino__event_args_text_take(kino__event_args *args, kino__string_pool
                               .args = make_args};
     self->texts = *texts;
     self->bytes = args->bytes;
+    self->correlation = args->ids[CORRELATION];
     kino__string_pool_init(texts, NULL);
     args->bytes = (kino__buffer){0};
     kino__event_args_deinit(args);

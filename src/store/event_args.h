@@ -2,6 +2,7 @@
  * asks.
  *
  *   place - 1 ─► key, type, value | key, type, value | 0 | place of what is shared, 0: nothing
+ *   place with its highest bit: 31 bits, the place of what is shared | 32 bits, the correlation
  *
  * Numbers have as many bytes as they need (7 bits each); keys and texts are numbers of texts of an
  * event builder. One thread at a time until the text is made of it. */
@@ -46,6 +47,9 @@ static inline bool kino__event_args_any(const kino__event_args *args)
 
 /* Ends what waits, with what is shared behind it; its place, 0: nothing. */
 uint64_t kino__event_args_end(kino__event_args *args, uint64_t shared);
+/* The same with a correlation behind what waits (KINO_NO_INT: none). Events that have no more of
+ * their own than that take no bytes: it is in the place. */
+uint64_t kino__event_args_end_with(kino__event_args *args, uint64_t shared, int64_t correlation);
 /* Forgets what waits. */
 void kino__event_args_drop(kino__event_args *args);
 
