@@ -105,6 +105,10 @@ class GapsResult(Result):
     activity: Table
     blame: Table
 
+class HangResult(Result):
+    hang: Table
+    hang_ranks: Table
+
 class CriticalPathResult(Result):
     summary: Table
     path: Table
@@ -792,6 +796,21 @@ class AnalysisMethods:
 
         >>> [table.name for table in run.gaps()]
         ['gaps', 'activity', 'blame']
+        """
+
+    def hang(self) -> HangResult:
+        """Which rank a hanging collective waits for, from flight-recorder dumps.
+
+        Matches collectives in the flight-recorder dumps of all ranks by process group
+        and sequence number, and finds the first in each group that has not ended: who
+        never issued it, issued something else, or has not started it, and who waits.
+
+        Tables:
+            hang: one row per process group (or pair of ranks) that hangs, causes first
+            hang_ranks: one row per rank and process group
+
+        >>> [table.name for table in run.hang()]
+        ['hang', 'hang_ranks']
         """
 
     def critical_path(self, *, annotation: str | int | Iterable[str | int] | None = 'ProfilerStep', instance: str | int | Iterable[str | int] | None = '0', data_load_events: str | int | Iterable[str | int] | None = None, zero_weight_edges: bool | str | None = False, graph: bool | str | None = False, include_last_step: bool | str | None = True, compat: Literal['hta', 'hta-ns'] | None = None) -> CriticalPathResult:

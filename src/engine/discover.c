@@ -47,10 +47,26 @@ int kino__natural_compare(const char *a, const char *b)
     return strcmp(a, b); /* "01" and "1" differ after all */
 }
 
+/* Flight-recorder dumps end with their rank. */
+static const kino_str dump_prefixes[] = {KINO__STR("nccl_trace_rank_"),
+                                         KINO__STR("comm_lib_trace_rank_"),
+                                         KINO__STR("torchcomm_fr_trace_")};
+
+static bool is_dump_name(kino_str name)
+{
+    for (size_t i = 0; i < sizeof dump_prefixes / sizeof *dump_prefixes; i++)
+        if (kino__str_starts_with(name, dump_prefixes[i]) &&
+            isdigit((unsigned char)name.data[name.size - 1]))
+            return true;
+    return false;
+}
+
 static bool is_trace_name(kino_str name)
 {
     if (name.size == 0 || name.data[0] == '.')
         return false;
+    if (is_dump_name(name))
+        return true;
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
         if (kino__str_ends_with(name, suffixes[i]))
             return true;
