@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""kino.hta, HTA's interface on the engine: HTA's recorded answers, side by side with HTA itself, doc strings. Runs in build/hta, which has HTA,
+"""kino.hta, HTA's interface on the engine: HTA's names, its recorded answers, side by side with HTA itself, doc strings. Runs in build/hta, which has HTA,
 networkx and plotly (tools/install-hta), else in build/python, which has pandas; what is missing is left out, loudly."""
 import os
 import pathlib
@@ -23,7 +23,7 @@ except ImportError:
 sys.path.insert(0, str(PACKAGE))
 
 # Without KINO_TIER=all the traces of thousands of events are left out.
-from python import hta_api, hta_docs, hta_golden, hta_peer  # noqa: E402 (the package must be found first)
+from python import hta_api, hta_docs, hta_golden, hta_interface, hta_peer  # noqa: E402 (the package must be found first)
 
 
 def check_needs(report):
@@ -38,7 +38,7 @@ def main():
     check_needs(report)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for module in (hta_api, hta_golden, hta_peer, hta_docs):
+        for module in (hta_api, hta_interface, hta_golden, hta_peer, hta_docs):
             module.run(report)
         os.chdir("/")
     return report.finish()

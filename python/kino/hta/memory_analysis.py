@@ -10,6 +10,12 @@ from typing import Any
 from ._needs import need
 
 
+def __getattr__(name: str) -> Any:
+    if name == "colorscheme":  # plotly's, for the categories in their order
+        return need("plotly.colors", "a chart").qualitative.Pastel
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
 class Category(enum.Enum):
     """What memory is used for, as torch.profiler tells it.
 

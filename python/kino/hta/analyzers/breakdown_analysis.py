@@ -73,8 +73,9 @@ class BreakdownAnalysis:
     def _by_type(rows: list[Any]) -> Any:
         """Sums over all ranks, largest first."""
         frame = pd.DataFrame({"kernel_type": pd.Series([row["kernel_type"] for row in rows], dtype=str),
-                              "sum": pd.Series([row["sum"] // 1000 for row in rows], dtype="int64")})
+                              "sum": pd.Series([row["sum"] for row in rows], dtype="int64")})
         frame = frame.groupby("kernel_type")["sum"].agg(["sum"]).reset_index()
+        frame["sum"] //= 1000  # whole us, as in HTA
         frame = frame.sort_values(by="sum", ascending=False, ignore_index=True, kind="stable")
         frame["percentage"] = (frame["sum"] / frame["sum"].sum() * 100).round(1)
         return frame

@@ -8,6 +8,7 @@ from typing import Any, Optional
 import pandas as pd  # type: ignore[import-untyped,import-not-found,unused-ignore]
 
 from .._needs import need
+from ..common.timeline import visible_lengths
 from ..common.trace import Trace
 from ..common.trace_symbol_table import TraceSymbolTable
 
@@ -74,9 +75,9 @@ def prepare_timeline_gpu_events(df: Any, symbol_table: TraceSymbolTable, ranks: 
         is_chosen &= df[column].isin(_get_unique_values(df, column) if chosen is None else chosen)
     events = df[is_chosen].copy()
     texts = symbol_table.get_sym_table()
-    events["s_name"] = [_simplify_name(texts[number]) for number in events["name"]]
-    events["s_cat"] = [texts[number] for number in events["cat"]]
-    ends = events["ts"] + events["dur"].clip(lower=duration_threshold)
+    events["s_name"] = events["name"].map(lambda number: _simplify_name(texts[number]))
+    events["s_cat"] = events["cat"].map(lambda number: texts[number])
+    ends = events["ts"] + visible_lengths(events["dur"], duration_threshold)
     events["calibrated_start_global"], events["calibrated_end_global"] = (pd.to_datetime(times, unit="us") for times in (events["ts"], ends))
     events["label"] = events["s_name"]
     events["task"] = "rank " + events["rank"].astype(str) + " stream " + events["stream"].astype(str)

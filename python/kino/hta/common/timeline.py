@@ -223,14 +223,25 @@ def align_module_with_kernels(events_df: Any, module_list: list[str], sym_table:
 def _decode(events: Any, symbol_table: TraceSymbolTable) -> None:
     texts = [_simplify_name(text) for text in symbol_table.get_sym_table()]
     for column in {"name", "cat"} & set(events.columns):
-        events[column] = [texts[number] for number in events[column]]
+        events[column] = events[column].map(lambda number: texts[number])
+
+
+def visible_lengths(durations: Any, shortest: int) -> Any:
+    """Durations with a lower bound, which their type may be too small for.
+
+    >>> import pandas
+    >>> from kino.hta.common.timeline import visible_lengths
+    >>> visible_lengths(pandas.Series([5, 100], dtype="int8"), 1000).tolist()
+    [1000, 1000]
+    """
+    return (durations.astype("int64") if durations.dtype.kind == "i" else durations).clip(lower=shortest)
 
 
 def _set_times(events: Any, setting: TimelinePlotSetting) -> None:
     """Times count from the first event, unless the setting asks for dates; short events get a length that can be seen."""
     first = events["ts"].min()
     events["ts"] = events["ts"] - first
-    lengths = events["dur"].clip(lower=setting.short_events_display_duration) if setting.amplify_short_events else events["dur"]
+    lengths = visible_lengths(events["dur"], setting.short_events_display_duration) if setting.amplify_short_events else events["dur"]
     for column, times in ((setting.x_start_column, events["ts"]), (setting.x_end_column, events["ts"] + lengths)):
         events[column] = pd.to_datetime(times + first, unit="us") if setting.use_global_time else times
 
