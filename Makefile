@@ -31,6 +31,7 @@ test test-all:
 	@tools/install-hta
 	@tools/install-python
 	@$(if $(filter test-all,$@),tools/install-notebook,:)
+	@$(if $(filter test-all,$@),tools/install-integrations,:)
 	@tools/run-tests --tier $(patsubst test-%,%,$@) --jobs $(JOBS)
 
 bench:

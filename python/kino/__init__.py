@@ -29,7 +29,7 @@ from ._table import Result, Table
 
 if _TYPE_CHECKING:
     from ._flight import FlightRecorder, flight_recorder
-    from . import autograd, nvtx, profiler
+    from . import autograd, integrations, nvtx, profiler
     from .profiler import (DeviceType, ExecutionTraceObserver, ProfilerAction, ProfilerActivity, emit_itt, emit_nvtx, itt, join_requests,
                            kineto_available, profile, record_function, schedule, supported_activities, tensorboard_trace_handler)
 
@@ -44,7 +44,7 @@ __all__ = ["Analysis", "ArgumentError", "CancelledError", "Check", "Column", "Di
 _FLIGHT = ["FlightRecorder", "flight_recorder"]
 _PROFILER = ["DeviceType", "ExecutionTraceObserver", "ProfilerAction", "ProfilerActivity", "emit_itt", "emit_nvtx", "itt", "join_requests",
              "kineto_available", "profile", "record_function", "schedule", "supported_activities", "tensorboard_trace_handler"]
-_MODULES = ["autograd", "nvtx", "profiler"]
+_MODULES = ["autograd", "integrations", "nvtx", "profiler"]
 if _find_spec("torch"):
     __all__ += _PROFILER
 
@@ -64,3 +64,9 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+def load_ipython_extension(shell: object) -> None:
+    """%load_ext kino: adds the magic %%kino (docs/python/integrations.md)."""
+    from .integrations.ipython import register
+    register(shell)
