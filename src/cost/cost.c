@@ -5,11 +5,13 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "cost/cost_file.h"
 #include "cost/estimators.h"
 #include "cost/family.h"
 
 struct kino__cost_model {
     kino__cost_mode mode;
+    kino__cost_files files;
 };
 
 /* -- operators by name -- */
@@ -80,13 +82,22 @@ kino_status kino__cost_model_new(kino__cost_mode mode, const char *const *files,
     if (!model)
         return kino__fail_nomem(err);
     model->mode = mode;
-    (void)files;
+    kino_status status = KINO_OK;
+    for (size_t i = 0; files && files[i] && status == KINO_OK; i++)
+        status = kino__cost_files_read(&model->files, files[i], err);
+    if (status != KINO_OK) {
+        kino__cost_model_free(model);
+        return status;
+    }
     *out = model;
     return KINO_OK;
 }
 
 void kino__cost_model_free(kino__cost_model *model)
 {
+    if (!model)
+        return;
+    kino__cost_files_deinit(&model->files);
     free(model);
 }
 
@@ -151,7 +162,7 @@ kino__cost kino__cost_of(const kino__cost_model *model, const kino__op_call *cal
         kino__cost_unknown(&cost, "a size is negative");
     } else if (model->mode != KINO__COST_DEFAULT) {
         kino__cost_estimate(&ask, bare, &cost);
-    } else {
+    } else if (!kino__cost_files_compute(&model->files, call, &cost)) {
         ask.op = kino__cost_op_find(bare, &cost.family);
         if (ask.op)
             ask.op->compute(&ask, &cost);
@@ -163,7 +174,9 @@ kino__cost kino__cost_of(const kino__cost_model *model, const kino__op_call *cal
 
 kino__cost_role kino__cost_role_of(const kino__cost_model *model, kino_str name)
 {
-    (void)model;
+    kino__cost_role role;
+    if (model->mode == KINO__COST_DEFAULT && kino__cost_files_role(&model->files, name, &role))
+        return role;
     const kino__cost_op *op = kino__cost_op_find(kino__op_bare_name(name), NULL);
     return op ? op->role : KINO__COST_NO_ROLE;
 }

@@ -3,7 +3,7 @@
  *   1. src/cost/family_<name>.c with `const kino__cost_family kino__cost_family_<name>`: a table of
  *      bare names (op_call.h), their role (charge.h) and the function that computes them;
  *   2. FAMILY(<name>) in families.def;
- *   3. tests/unit/cost/test_families.c with values worked out by hand, a line in docs/costs.md.
+ *   3. a test in tests/unit/cost/ with values worked out by hand, a line in docs/costs.md.
  *
  * A function reads the inputs with the helpers below and calls kino__cost_set once, or says why it
  * cannot (kino__cost_unknown). Figures that are not known are KINO_NO_INT and stay so through all

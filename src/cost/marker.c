@@ -40,7 +40,7 @@ kino__marker_kind kino__marker_kind_of(kino_str text, bool is_compat)
     return KINO__MARKER_OTHER;
 }
 
-/* -- ranges of emit_nvtx -- */
+/* -- layers, frames, modules -- */
 
 /* Where `part` begins in text, from `from` on; its size: nowhere. */
 static size_t find(kino_str text, kino_str part, size_t from)
@@ -55,40 +55,6 @@ static kino_str part_of(kino_str text, size_t from, size_t to)
 {
     return (kino_str){text.data + from, to - from};
 }
-
-enum { FIELD_SEQUENCE, FIELD_OP_ID, FIELD_SIZES, FIELD_INPUTS, FIELDS };
-
-kino__nvtx_fields kino__nvtx_fields_of(kino_str text)
-{
-    static const kino_str keys[FIELDS] = {KINO__STR(", seq = "), KINO__STR(", op_id = "),
-                                          KINO__STR(", sizes = "), KINO__STR(", input_op_ids = ")};
-    size_t starts[FIELDS], first = text.size;
-    for (int i = 0; i < FIELDS; i++) {
-        starts[i] = find(text, keys[i], 0);
-        first = starts[i] < first ? starts[i] : first;
-    }
-    kino_str values[FIELDS] = {{0}};
-    for (int i = 0; i < FIELDS; i++) {
-        size_t end = text.size;
-        for (int k = 0; k < FIELDS; k++)
-            if (starts[k] > starts[i] && starts[k] < end)
-                end = starts[k];
-        if (starts[i] < text.size)
-            values[i] = part_of(text, starts[i] + keys[i].size, end);
-    }
-    kino__nvtx_fields f = {.name = part_of(text, 0, first),
-                           .sequence = KINO_NO_INT,
-                           .op_id = KINO_NO_INT,
-                           .sizes = values[FIELD_SIZES],
-                           .input_op_ids = values[FIELD_INPUTS]};
-    if (!kino__str_to_int(values[FIELD_SEQUENCE], &f.sequence))
-        f.sequence = KINO_NO_INT;
-    if (!kino__str_to_int(values[FIELD_OP_ID], &f.op_id))
-        f.op_id = KINO_NO_INT;
-    return f;
-}
-
-/* -- layers, frames, modules -- */
 
 kino_str kino__marker_layer(kino_str text)
 {

@@ -21,15 +21,6 @@ typedef enum kino__marker_kind {
 
 kino__marker_kind kino__marker_kind_of(kino_str text, bool is_compat);
 
-/* "aten::mm, seq = 12, op_id = 40": by the names of the fields. */
-typedef struct kino__nvtx_fields {
-    kino_str name;
-    int64_t sequence, op_id; /* KINO_NO_INT: absent */
-    kino_str sizes;          /* "[[4, 5], [5, 6]]"; empty: absent */
-    kino_str input_op_ids;   /* "[(12,0)]"; the same */
-} kino__nvtx_fields;
-kino__nvtx_fields kino__nvtx_fields_of(kino_str text);
-
 /* The piece between the first and the second colon of a layer marker. */
 kino_str kino__marker_layer(kino_str text);
 

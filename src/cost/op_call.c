@@ -3,6 +3,7 @@
 
 #include "cost/marker.h"
 #include "cost/python_literal.h"
+#include "names/op_marker.h"
 #include "store/args.h"
 
 /* -- names -- */
@@ -157,12 +158,14 @@ bool kino__op_call_read_kineto(kino__op_call *call, kino_str name, kino_str args
 bool kino__op_call_read_nvtx(kino__op_call *call, kino_str text)
 {
     start(call, KINO__OP_NVTX);
-    kino__nvtx_fields fields = kino__nvtx_fields_of(text);
-    call->name = fields.name;
-    call->sequence = fields.sequence;
-    call->direction = kino__marker_is_backward(text, false) ? KINO__OP_BACKWARD : KINO__OP_FORWARD;
+    kino__op_marker marker;
     kino_str none = {"", 0};
-    return kino__op_inputs_read_lists(&call->inputs, fields.sizes, none, none, none);
+    if (!kino__op_marker_parse(text, &marker))
+        marker = (kino__op_marker){.name = text, .sequence = KINO_NO_INT, .sizes = none};
+    call->name = marker.name;
+    call->sequence = marker.sequence;
+    call->direction = kino__marker_is_backward(text, false) ? KINO__OP_BACKWARD : KINO__OP_FORWARD;
+    return kino__op_inputs_read_lists(&call->inputs, marker.sizes, none, none, none);
 }
 
 /* -- PyProf -- */

@@ -103,23 +103,6 @@ TEST(ranges_fall_into_kinds)
     }
 }
 
-TEST(fields_of_a_range_are_found_by_name)
-{
-    kino__nvtx_fields f = kino__nvtx_fields_of(KINO__STR(
-        "aten::mm, seq = 12, op_id = 40, sizes = [[4, 5], [5, 6]], input_op_ids = [(12,0)]"));
-    CHECK_STR(f.name, "aten::mm");
-    CHECK_EQ(f.sequence, 12);
-    CHECK_EQ(f.op_id, 40);
-    CHECK_STR(f.sizes, "[[4, 5], [5, 6]]");
-    CHECK_STR(f.input_op_ids, "[(12,0)]");
-    f = kino__nvtx_fields_of(KINO__STR("conv2d"));
-    CHECK_STR(f.name, "conv2d");
-    CHECK_EQ(f.sequence, KINO_NO_INT);
-    f = kino__nvtx_fields_of(KINO__STR("mm, op_id = x"));
-    CHECK_STR(f.name, "mm");
-    CHECK_EQ(f.op_id, KINO_NO_INT);
-}
-
 TEST(backward_ranges_are_recognised)
 {
     CHECK_EQ(kino__marker_is_backward(KINO__STR("AddmmBackward0, seq = 3"), true), true);
