@@ -110,7 +110,7 @@ static int run_peaks(void *options, char **arguments, size_t count)
 const kino__command kino__command_peaks = {
     .name = "peaks",
     .arguments = "",
-    .summary = "list the peak rates of accelerators, or measure those of this machine",
+    .summary = "list or measure peak rates of accelerators",
     .description =
         "Lists the accelerators whose peak rates are known: dense TFLOP/s per precision,\n"
         "memory bandwidth and interconnect, as their makers state them, each with its\n"

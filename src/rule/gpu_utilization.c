@@ -91,10 +91,20 @@ static kino__finding *blame_device(const kino__rule_look *l, const idle_devices 
     return f;
 }
 
+/* A device that copies is not idle. The plugin counts kernels alone. */
+static bool is_idle(const kino__rule_look *l, double utilization)
+{
+    const int64_t *role = l->facts->role;
+    if (l->is_compat || l->facts->step_time <= 0)
+        return true;
+    double copies = (double)role[KINO__ROLE_MEMCPY] + (double)role[KINO__ROLE_MEMSET];
+    return utilization + copies / (double)l->facts->step_time < l->thresholds[T_UTILIZATION];
+}
+
 static void look(const kino__rule_look *l)
 {
     idle_devices devices = find_devices(l);
-    if (devices.count == 0)
+    if (devices.count == 0 || !is_idle(l, devices.lowest))
         return;
     kino__gap_times gaps = {0};
     kino__intervals kept = {0};

@@ -130,6 +130,7 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     p->findings.rank = trace->rank;
     p->findings.trace = trace->index;
     p->findings.step_time = facts->step_time;
+    p->findings.has_no_steps = !is_compat && !profile->has_step_events;
     const kino__program_kind program = kino__program_of(profile);
     kino__rule_look look = {.profile = profile,
                             .trace = trace,
@@ -446,8 +447,9 @@ const kino__analysis_def kino__analysis_recommendations = {
         "gpu-utilization, mixed-precision, memory-limit, extra-copy, loop-indexing,\n"
         "fp32-matmul, single-tensor-optimizer, synchronous-loader, zeroed-gradients,\n"
         "conv-bias, matmul-alignment, casts-and-copies, pointwise-kernels, launch-bound,\n"
-        "exposed-collective, straggler, host-sync, pageable-copy, allocator-churn,\n"
-        "low-occupancy, idle-gaps, slow-steps, warm-up, start-up, missing-information.\n"
+        "exposed-collective, straggler, host-sync, pageable-copy, exposed-copy,\n"
+        "allocator-churn, low-occupancy, idle-gaps, slow-steps, warm-up, start-up,\n"
+        "missing-information.\n"
         "See docs/analyses/recommendations.md for their thresholds and how gains are\n"
         "estimated.\n",
     .params = params,

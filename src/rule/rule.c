@@ -35,6 +35,35 @@ kino__finding *kino__finding_add(kino__findings *findings, kino__severity severi
     return f;
 }
 
+/* What was measured, where no steps are marked: the recorded time stands for a step. */
+static kino_str say_recorded(kino__arena *arena, kino_str text)
+{
+    static const struct {
+        kino_str step, recorded;
+    } words[] = {{KINO__STR(" per step"), KINO__STR("")},
+                 {KINO__STR(" inside the step"), KINO__STR("")},
+                 {KINO__STR("the step time"), KINO__STR("the recorded time")},
+                 {KINO__STR("of the step time"), KINO__STR("of the recorded time")},
+                 {KINO__STR("of the step"), KINO__STR("of the recorded time")}};
+    kino__buffer out = {0};
+    for (size_t at = 0; at < text.size;) {
+        size_t longest = 0, best = 0;
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+            kino_str rest = {text.data + at, text.size - at};
+            if (words[i].step.size > longest && kino__str_starts_with(rest, words[i].step)) {
+                longest = words[i].step.size;
+                best = i;
+            }
+        }
+        kino__buffer_add(&out, longest ? words[best].recorded : (kino_str){text.data + at, 1});
+        at += longest ? longest : 1;
+    }
+    kino_str copy =
+        out.failed ? (kino_str){NULL, 0} : kino__arena_copy(arena, kino__buffer_str(&out));
+    kino__buffer_deinit(&out);
+    return copy;
+}
+
 void kino__finding_say(kino__findings *findings, kino__finding *finding, kino__say what,
                        const char *format, ...)
 {
@@ -44,7 +73,11 @@ void kino__finding_say(kino__findings *findings, kino__finding *finding, kino__s
     int size = vsnprintf(text, sizeof text, format, list);
     va_end(list);
     size_t length = size < 0 ? 0 : (size_t)size < sizeof text ? (size_t)size : sizeof text - 1;
-    kino_str copy = kino__arena_copy(&findings->arena, (kino_str){text, length});
+    kino_str said = {text, length};
+    bool is_measured = what == KINO__SAY_TITLE || what == KINO__SAY_SEEN;
+    kino_str copy = findings->has_no_steps && is_measured
+                        ? say_recorded(&findings->arena, said)
+                        : kino__arena_copy(&findings->arena, said);
     if (copy.data)
         finding->say[what] = copy;
     else

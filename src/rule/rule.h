@@ -80,6 +80,7 @@ typedef struct kino__findings {
     kino__arena arena;             /* of the texts */
     uint32_t rule;                 /* whose findings come now */
     int64_t rank, trace, step_time;
+    bool has_no_steps;     /* none are marked: the recorded time is taken as one */
     kino__slow_ranks slow; /* of the run */
     bool failed;
 } kino__findings;

@@ -43,6 +43,16 @@ static uint8_t python_class(kino_str name)
     return kino__name_is_user_frame(name) ? NAME_FRAME : KINO__SCAN_NONE;
 }
 
+/* "Memcpy HtoD (Pinned -> Device)". */
+static uint8_t copy_class(kino_str name)
+{
+    if (kino__str_contains(name, KINO__STR("Pageable")))
+        return KINO__SCAN_PAGEABLE;
+    bool is_host =
+        kino__str_contains(name, KINO__STR("HtoD")) || kino__str_contains(name, KINO__STR("DtoH"));
+    return is_host ? KINO__SCAN_HOST_COPY : KINO__SCAN_NONE;
+}
+
 static uint8_t class_of_name(kino_str name, uint32_t flags)
 {
 #define SCAN_NAME(type, text, class)                                                               \
@@ -61,8 +71,7 @@ static uint8_t class_of_name(kino_str name, uint32_t flags)
                    ? KINO__SCAN_SINGLE_LOADER
                    : KINO__SCAN_NONE;
     if (kino__str_starts_with(name, KINO__STR("Memcpy ")))
-        return kino__str_contains(name, KINO__STR("Pageable")) ? KINO__SCAN_PAGEABLE
-                                                               : KINO__SCAN_NONE;
+        return copy_class(name);
     return kino__str_contains(name, KINO__STR("): ")) ? python_class(name) : KINO__SCAN_NONE;
 }
 
@@ -74,6 +83,7 @@ static bool is_of_class(uint8_t class, uint8_t type)
     case KINO__SCAN_ALLOCATION:
         return type == KINO__EVENT_TYPE_RUNTIME;
     case KINO__SCAN_PAGEABLE:
+    case KINO__SCAN_HOST_COPY:
         return type == KINO__EVENT_TYPE_MEMCPY;
     case KINO__SCAN_SINGLE_TENSOR:
     case NAME_FRAME:

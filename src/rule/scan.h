@@ -21,6 +21,7 @@ typedef enum kino__scan_class {
     KINO__SCAN_SYNC,          /* calls that wait for the device */
     KINO__SCAN_ALLOCATION,    /* calls that get or give back device memory */
     KINO__SCAN_PAGEABLE,      /* copies from or to pageable memory, on the device */
+    KINO__SCAN_HOST_COPY,     /* other copies between host and device */
     KINO__SCAN_TO,            /* aten::to */
     KINO__SCAN_SELECT,        /* aten::select */
     KINO__SCAN_MATMUL,        /* aten::mm, bmm, addmm, baddbmm */

@@ -324,6 +324,48 @@ TEST(rule_pageable_copy_speaks_above_its_share)
     CHECK(!scene_says(copy("Memcpy HtoD (Pinned -> Device)", 90000, 0), rule, NULL).is_said);
 }
 
+/* -- exposed-copy */
+
+TEST(rule_exposed_copy_speaks_of_pinned_memory_above_its_share)
+{
+    const char *name = "Memcpy DtoH (Device -> Pinned)", *rule = "exposed-copy";
+    CHECK(!scene_says(copy(name, 50000, 0), rule, NULL).is_said);
+    said s = scene_says(copy(name, 50001, 0), rule, NULL);
+    CHECK(s.is_said && said_near(s.gain, 5.0001));
+    CHECK(!scene_says(copy(name, 90000, 40000), rule, NULL).is_said);
+    CHECK(!scene_says(copy("Memcpy HtoD (Pageable -> Device)", 90000, 0), rule, NULL).is_said);
+    CHECK(!scene_says(copy("Memcpy DtoD (Device -> Device)", 90000, 0), rule, NULL).is_said);
+}
+
+/* Kernels take a tenth of the step, copies four tenths or eight. */
+TEST(rule_gpu_utilization_does_not_call_a_device_idle_that_copies)
+{
+    for (int i = 0; i < 2; i++) {
+        scene *s = copy("Memcpy HtoD (Pinned -> Device)", i ? 800000 : 300000, 0);
+        scene_kernel(s, "gemm", 850000, 100000, NULL);
+        CHECK_EQ(scene_says(s, "gpu-utilization", "idle-gaps.share=1").is_said, i == 0);
+    }
+}
+
+/* -- steps that nobody marked */
+
+TEST(findings_speak_of_the_recorded_time_where_no_steps_are_marked)
+{
+    scene *s = scene_new();
+    scene_kernel(s, "gemm", 0, 1000, NULL);
+    scene_add(s, (fixture_event){.track = 8,
+                                 .cat = "gpu_memcpy",
+                                 .name = "Memcpy HtoD (Pageable -> Device)",
+                                 .ts = 2000,
+                                 .dur = 7000});
+    scene_kernel(s, "gemm", 9000, 1000, NULL);
+    said found = scene_says(s, "pageable-copy", NULL);
+    CHECK(found.is_said && said_holds(found.seen, "of the recorded time"));
+    CHECK(!said_holds(found.seen, "step"));
+    found = scene_says(copy("Memcpy HtoD (Pageable -> Device)", 90000, 0), "pageable-copy", NULL);
+    CHECK(said_holds(found.seen, "copies per step") && said_holds(found.seen, "of the step time"));
+}
+
 /* -- allocator-churn */
 
 static scene *allocations(int64_t first, int64_t second)

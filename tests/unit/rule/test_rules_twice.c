@@ -150,6 +150,17 @@ static scene *pageable(void)
     return s;
 }
 
+static scene *copying_pinned(void)
+{
+    scene *s = scene_one_step();
+    scene_add(s, (fixture_event){.track = 8,
+                                 .cat = "gpu_memcpy",
+                                 .name = "Memcpy DtoH (Device -> Pinned)",
+                                 .ts = 1000,
+                                 .dur = 400000});
+    return s;
+}
+
 static scene *allocating(void)
 {
     scene *s = scene_one_step();
@@ -199,6 +210,7 @@ static const struct {
     {"communication", communicating},
     {"host-sync", waiting},
     {"pageable-copy", pageable},
+    {"exposed-copy", copying_pinned},
     {"allocator-churn", allocating},
     {"low-occupancy", few_blocks},
     {"launch-bound", starving},
