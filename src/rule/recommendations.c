@@ -229,7 +229,18 @@ static bool is_rest_of_symptom(const kino__finding *f)
     return f->is_rest && kino__rule_at(f->rule)->nearness == KINO__NEAR_SYMPTOM;
 }
 
-/* Causes before symptoms; what brings most comes first; then what is more severe; then in the order
+/* What a finding weighs among others: its gain. That of a kind of work (communication, small kernels)
+ * is an upper bound, reached only if all of it could be hidden: where a cause brings nearly as much,
+ * the cause is first. */
+static double weight(const kino__finding *f)
+{
+    double gain = gain_percent(f);
+    return isnan(gain)                                           ? -1
+           : kino__rule_at(f->rule)->nearness == KINO__NEAR_KIND ? 0.8 * gain
+                                                                 : gain;
+}
+
+/* Causes before symptoms; what weighs most comes first; then what is more severe; then in the order
  * of the rules. */
 static int compare_findings(const void *a, const void *b)
 {
@@ -239,11 +250,8 @@ static int compare_findings(const void *a, const void *b)
         return x_info ? 1 : -1;
     if (is_rest_of_symptom(x) != is_rest_of_symptom(y))
         return is_rest_of_symptom(x) ? 1 : -1;
-    double gain_x = gain_percent(x), gain_y = gain_percent(y);
-    gain_x = isnan(gain_x) ? -1 : gain_x;
-    gain_y = isnan(gain_y) ? -1 : gain_y;
-    if (gain_x != gain_y)
-        return gain_x > gain_y ? -1 : 1;
+    if (weight(x) != weight(y))
+        return weight(x) > weight(y) ? -1 : 1;
     if (x->severity != y->severity)
         return x->severity < y->severity ? -1 : 1;
     if (x->rule != y->rule)

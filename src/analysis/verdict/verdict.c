@@ -28,6 +28,7 @@ typedef struct peers {
     int64_t *excess;               /* members x numbers */
     int64_t *least;                /* exposed communication of a member, of each step */
     bool *is_slow;                 /* of each member */
+    uint32_t unusual;              /* steps that were left out */
 } peers;
 
 static void peers_deinit(peers *p)
@@ -119,6 +120,7 @@ static bool leave_out_unusual(peers *p, const kino__verdict_step **found, size_t
     for (size_t s = 0; s < common; s++)
         if ((double)length[s] <= limit)
             p->numbers.items[p->numbers.count++] = p->numbers.items[s];
+    p->unusual = (uint32_t)(common - p->numbers.count);
     free(length);
     return true;
 }
@@ -322,12 +324,12 @@ static bool is_persistent(peers *p, size_t member, int64_t excess, int64_t step,
 }
 
 /* By how many deviations of the others one more of their kind may be above them: by more in one of
- * a hundred runs. Student's t for 0.01 / ranks, by degrees of freedom, from 1 on; it falls little
+ * five hundred runs. Student's t for 0.002 / ranks, by degrees of freedom, from 1 on; it falls little
  * behind the end of the table. */
 static double deviations_allowed(size_t others)
 {
-    static const double table[] = {95.49, 14.09, 8.053, 6.254, 5.436,
-                                   4.981, 4.695, 4.501, 4.362, 4.259};
+    static const double table[] = {477.5, 31.60, 13.94, 9.568, 7.751,
+                                   6.788, 6.202, 5.811, 5.534, 5.329};
     size_t freedom = others - 1, last = sizeof table / sizeof *table;
     return table[(freedom < last ? freedom : last) - 1] * sqrt(1 + 1 / (double)others);
 }
@@ -451,7 +453,8 @@ static bool accuse(peers *p, size_t member, double share, kino__verdict *out)
                               .more = INT64_MIN,
                               .slow_steps =
                                   count_slow(p, member, excess / 2 < half ? excess / 2 : half),
-                              .steps = (uint32_t)p->numbers.count};
+                              .steps = (uint32_t)p->numbers.count,
+                              .unusual = p->unusual};
     for (int c = 0; c < KINO__SLOW_CAUSES; c++) {
         int64_t more = median_part_more(p, member, c);
         if (more > slow->more) {
@@ -681,7 +684,11 @@ void kino__verdict_note(const kino__verdict *verdict, kino_result *result)
                             (long long)(s->rank == KINO_NO_INT ? s->trace : s->rank),
                             verdict->slow.count == 1 ? "the slowest" : "one of the slowest");
         kino__verdict_say(verdict, i, &text);
-        kino__buffer_printf(&text, " (in %u of %u steps)", s->slow_steps, s->steps);
+        kino__buffer_printf(&text, " (in %u of %u steps", s->slow_steps, s->steps);
+        if (s->unusual)
+            kino__buffer_printf(&text, "; not compared: %u that %s long on all ranks", s->unusual,
+                                s->unusual == 1 ? "is" : "are");
+        kino__buffer_add(&text, KINO__STR(")"));
         if (!text.failed)
             kino__result_note(result, "%.*s", (int)text.size, text.data);
         kino__buffer_deinit(&text);

@@ -75,6 +75,7 @@ typedef struct kino__slow_rank {
     int64_t more;        /* of the excess: the part that is the cause */
     uint32_t slow_steps; /* in which the excess shows */
     uint32_t steps;      /* that were compared */
+    uint32_t unusual;    /* steps that were not: they are long for all */
 } kino__slow_rank;
 
 typedef struct kino__verdict {

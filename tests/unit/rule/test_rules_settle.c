@@ -179,6 +179,15 @@ TEST(communication_beside_the_waiting_is_still_told)
     CHECK_STR(s.ranks, "[0, 1, 2]");
 }
 
+/* What communication could bring is an upper bound: a loader that takes nearly as much is first. */
+TEST(a_cause_comes_before_a_kind_of_work_that_brings_little_more)
+{
+    scene *close = rank_of(0, 100000, 790000, 110000);
+    CHECK(strncmp(scenes_rules(&close, 1, NULL), "data-loading communication", 26) == 0);
+    scene *apart = rank_of(0, 100000, 740000, 160000);
+    CHECK(strncmp(scenes_rules(&apart, 1, NULL), "communication data-loading", 26) == 0);
+}
+
 TEST(a_loader_that_is_slow_on_one_rank_is_that_ranks)
 {
     scene *ranks[] = {rank_of(0, 0, 1000000, 310000), rank_of(1, 300000, 1000000, 10000),
