@@ -349,9 +349,7 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
                        kino_error *err)
 {
     partial *p = value;
-    lanes l = {.f = kino__frame_of(trace, kino__frame_mode_of(a), kino__param_bool(a, P_LAST_STEP),
-                                   a->pool),
-               .is_hta = a->compat != NULL};
+    lanes l = {.f = kino__frame_asked(a, trace, P_LAST_STEP), .is_hta = a->compat != NULL};
     if (!l.f)
         return kino__fail_nomem(err);
     l.track = malloc(((size_t)l.f->count + 1) * sizeof *l.track);

@@ -42,8 +42,7 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
                        kino_error *err)
 {
     partial *p = value;
-    const kino__frame *f =
-        kino__frame_of(trace, kino__frame_mode_of(a), kino__param_bool(a, P_LAST_STEP), a->pool);
+    const kino__frame *f = kino__frame_asked(a, trace, P_LAST_STEP);
     uint32_t *rows = f ? malloc(((size_t)f->count + 1) * sizeof *rows) : NULL;
     if (!rows)
         return kino__fail_nomem(err);

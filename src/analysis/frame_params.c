@@ -10,6 +10,12 @@ kino__frame_mode kino__frame_mode_of(const kino__analysis *a)
     return kino__analysis_is_compat(a, "hta-ns") ? KINO__FRAME_HTA_NS : KINO__FRAME_DEFAULT;
 }
 
+const kino__frame *kino__frame_asked(const kino__analysis *a, const kino__trace *trace,
+                                     size_t last_step)
+{
+    return kino__frame_of(trace, kino__frame_mode_of(a), kino__param_bool(a, last_step), a->pool);
+}
+
 void kino__note_cut(kino_result *result, bool is_cut)
 {
     if (is_cut)

@@ -7,6 +7,10 @@
 
 /* The mode that the parameter "compat" asks for. */
 kino__frame_mode kino__frame_mode_of(const kino__analysis *a);
+/* The frame of a trace in that mode, with the last step where the BOOL parameter says so; NULL when
+ * memory is out. */
+const kino__frame *kino__frame_asked(const kino__analysis *a, const kino__trace *trace,
+                                     size_t last_step);
 /* For .compat of definitions: "hta", "hta-ns". */
 extern const char *const kino__frame_compat[];
 

@@ -140,8 +140,7 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
                        kino_error *err)
 {
     partial *p = value;
-    const kino__frame *f =
-        kino__frame_of(trace, kino__frame_mode_of(a), kino__param_bool(a, P_LAST_STEP), a->pool);
+    const kino__frame *f = kino__frame_asked(a, trace, P_LAST_STEP);
     bool is_hta = a->compat != NULL;
     if (!f || !(is_hta ? find_steps(f, p) : take_steps(f, p)))
         return kino__fail_nomem(err);

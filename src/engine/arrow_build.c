@@ -28,7 +28,7 @@ kino__arrow_owner *kino__arrow_owner_new(void (*release)(void *context), void *c
     return owner;
 }
 
-void kino__arrow_owner_keep(kino__arrow_owner *owner)
+static void owner_keep(kino__arrow_owner *owner)
 {
     if (owner)
         (void)atomic_fetch_add_explicit(&owner->shares, 1, memory_order_relaxed);
@@ -90,7 +90,7 @@ static bool make_array(struct ArrowArray *out, kino__arrow_column *column, size_
     private->column.dictionary = NULL;
     out->buffers = private->column.buffers;
     *column = (kino__arrow_column){0};
-    kino__arrow_owner_keep(owner);
+    owner_keep(owner);
     private->owner = owner;
     if (children == 0)
         return true;

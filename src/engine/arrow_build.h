@@ -15,7 +15,6 @@
 typedef struct kino__arrow_owner kino__arrow_owner;
 /* With one share. NULL when memory is out: release was called then. */
 kino__arrow_owner *kino__arrow_owner_new(void (*release)(void *context), void *context);
-void kino__arrow_owner_keep(kino__arrow_owner *owner);
 void kino__arrow_owner_drop(kino__arrow_owner *owner); /* NULL: nothing */
 
 /* -- schemas -- */

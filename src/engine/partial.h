@@ -53,8 +53,6 @@ KINO_NODISCARD bool kino__facts_add(kino_partial *partial, const kino__trace_fac
 /* Facts into facts: new numbers for all. */
 KINO_NODISCARD kino_status kino__facts_merge(kino_partial *into, const kino_partial *from,
                                              kino_error *err);
-/* Of facts: what the traces of the whole run share, worked out again. */
-void kino__facts_settle(kino_partial *facts);
 
 /* The whole run that a run is, or is a part of. */
 KINO_NODISCARD kino_status kino__whole_run_of(const kino_run *run, kino__whole_run *out,

@@ -59,7 +59,8 @@ static const kino__trace_fact *find(const kino_partial *facts, const kino__trace
     return NULL;
 }
 
-void kino__facts_settle(kino_partial *facts)
+/* What the traces of the whole run share, worked out again. */
+static void settle(kino_partial *facts)
 {
     kino__buffer bytes = {0};
     kino__pack pack = {.out = &bytes};
@@ -93,7 +94,7 @@ kino_status kino__facts_merge(kino_partial *into, const kino_partial *from, kino
     for (size_t i = 0; i < from->traces.count; i++)
         if (!kino__facts_add(into, &from->traces.items[i]))
             return kino__fail_nomem(err);
-    kino__facts_settle(into);
+    settle(into);
     return KINO_OK;
 }
 
@@ -143,7 +144,7 @@ kino_status kino_run_facts(kino_run *run, kino_partial **out, kino_error *err)
 {
     kino__error_clear(err);
     KINO_TRY(kino__facts_of(run, out, err));
-    kino__facts_settle(*out);
+    settle(*out);
     return KINO_OK;
 }
 

@@ -80,7 +80,7 @@ static int count_kfd(void)
     return count;
 }
 
-void kino__doctor_look_rocm(kino__doctor *d)
+static void look_rocm(kino__doctor *d)
 {
     kino__probe probe;
     kino__probe_run(&probe, look_at_rocm, NULL, KINO__DEVICE_TIMEOUT_MS);
@@ -157,7 +157,7 @@ static void look_at_xpu(kino__probe_result *r, void *context)
     kino__probe_text(r, 1, "%s", text ? text : "of unknown version");
 }
 
-void kino__doctor_look_xpu(kino__doctor *d)
+static void look_xpu(kino__doctor *d)
 {
     kino__probe probe;
     kino__probe_run(&probe, look_at_xpu, NULL, KINO__DEVICE_TIMEOUT_MS);
@@ -286,7 +286,7 @@ static void check_layer(kino__doctor *d, const kino__probe *probe, const char *l
     kino__doctor_add(d, &item);
 }
 
-void kino__doctor_look_opencl(kino__doctor *d)
+static void look_opencl(kino__doctor *d)
 {
     kino__probe probe;
     const char *layer = kino__doctor_inject_library(d, NULL);
@@ -370,8 +370,8 @@ static void check_plugins(kino__doctor *d)
 void kino__doctor_look_device(kino__doctor *doctor)
 {
     kino__doctor_look_cuda(doctor);
-    kino__doctor_look_rocm(doctor);
-    kino__doctor_look_xpu(doctor);
-    kino__doctor_look_opencl(doctor);
+    look_rocm(doctor);
+    look_xpu(doctor);
+    look_opencl(doctor);
     check_plugins(doctor);
 }

@@ -11,8 +11,5 @@ enum { KINO__DEVICE_TIMEOUT_MS = 5000 };
 bool kino__doctor_has_pci(unsigned vendor);
 
 void kino__doctor_look_cuda(kino__doctor *doctor);
-void kino__doctor_look_rocm(kino__doctor *doctor);
-void kino__doctor_look_xpu(kino__doctor *doctor);
-void kino__doctor_look_opencl(kino__doctor *doctor);
 
 #endif

@@ -16,7 +16,9 @@
 
 enum { PYTHON_TIMEOUT_MS = 8000 };
 
-const char *kino__doctor_find_library(kino__doctor *d, const char *name)
+/* The path of a library of ours: beside the program (a build), in the lib folder beside its bin
+ * folder (an installation). NULL: it is in none of them. */
+static const char *find_library(kino__doctor *d, const char *name)
 {
     static const char *const places[] = {
         "",
@@ -74,7 +76,7 @@ static void check_inject(kino__doctor *d)
 
 static void check_recorder(kino__doctor *d)
 {
-    const char *path = kino__doctor_find_library(d, "libkino.so");
+    const char *path = find_library(d, "libkino.so");
     kino__doctor_item item = {.name = "libkino", .title = "libkino.so", .value = path};
     item.state = path ? KINO__DOCTOR_OK : KINO__DOCTOR_MISSING;
     item.found = path ? path : "not found beside the kino program or in its lib directory";

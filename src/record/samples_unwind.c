@@ -19,7 +19,8 @@ typedef struct walk {
     kino_str stack;
 } walk;
 
-bool kino__unwind_registers(kino__perf_words words, uint64_t regs[KINO__UNWIND_REGS])
+/* Registers of a sample by DWARF number, in the order that the kernel has them; false: none. */
+static bool read_registers(kino__perf_words words, uint64_t regs[KINO__UNWIND_REGS])
 {
     memset(regs, 0, KINO__UNWIND_REGS * sizeof *regs);
     if (words.count != KINO__UNWIND_REGS)
@@ -144,7 +145,7 @@ void kino__unwind(kino__space *space, kino__symbols *symbols, const kino__perf_s
                   kino__unwind_chain *chain)
 {
     walk w = {.stack = sample->stack};
-    if (!kino__unwind_registers(sample->regs, w.regs) || chain->count + 2 > KINO__UNWIND_DEPTH)
+    if (!read_registers(sample->regs, w.regs) || chain->count + 2 > KINO__UNWIND_DEPTH)
         return;
     w.base = w.regs[KINO__UNWIND_SP];
     chain->addresses[chain->count++] = (uint64_t)PERF_CONTEXT_USER;

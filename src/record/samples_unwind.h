@@ -17,7 +17,4 @@ typedef struct kino__unwind_chain {
 void kino__unwind(kino__space *space, kino__symbols *symbols, const kino__perf_sample *sample,
                   kino__unwind_chain *chain);
 
-/* Registers of a sample by DWARF number, in the order that the kernel has them; false: none. */
-bool kino__unwind_registers(kino__perf_words words, uint64_t regs[KINO__UNWIND_REGS]);
-
 #endif

@@ -273,7 +273,7 @@ static void add_trace(kino__table *table, const kino__trace *trace)
     kino__table_add_int(table, (int64_t)kino__ledger_skipped(&trace->ledger));
 }
 
-void kino__info_traces(const kino_run *run, kino_result *result)
+static void list_traces(const kino_run *run, kino_result *result)
 {
     size_t count = run->run.traces.count;
     kino__table *table =
@@ -327,7 +327,7 @@ static void add_steps(kino__table *table, const kino__trace *trace, const kino__
     kino__table_add_text(table, kino__str_from(kino__step_source_word(steps->items[0].source)));
 }
 
-void kino__info_steps(const kino_run *run, kino_result *result)
+static void list_steps(const kino_run *run, kino_result *result)
 {
     kino__table *table = kino__result_add_table(result, "steps", step_columns, COUNT(step_columns));
     kino__table_describe(table, 0, "Steps",
@@ -372,7 +372,7 @@ static void add_damage(kino__table *table, const kino__trace *trace, kino__damag
     kino__table_add_text(table, kino__str_from(kino__damage_meaning(damage)));
 }
 
-void kino__info_damage(const kino_run *run, kino_result *result)
+static void list_damage(const kino_run *run, kino_result *result)
 {
     kino__table *table =
         kino__result_add_table(result, "damage", damage_columns, COUNT(damage_columns));
@@ -393,7 +393,7 @@ static const kino_column metadata_columns[] = {
     {"value", KINO_TYPE_JSON, NULL, "as written; text when it is not valid JSON"},
 };
 
-void kino__info_metadata(const kino_run *run, kino_result *result)
+static void list_metadata(const kino_run *run, kino_result *result)
 {
     kino__table *table =
         kino__result_add_table(result, "metadata", metadata_columns, COUNT(metadata_columns));
@@ -468,13 +468,13 @@ kino_status kino_run_info(kino_run *run, kino_result **out, kino_error *err)
     KINO_TRY(kino__run_prepare(run, KINO__COLUMN_ALL, err));
     kino_result *result = kino__result_new("info");
     kino__run_describe(run, result);
-    kino__info_traces(run, result);
+    list_traces(run, result);
     kino__info_devices(run, result);
-    kino__info_steps(run, result);
+    list_steps(run, result);
     kino__info_categories(run, result);
     kino__info_tracks(run, result);
-    kino__info_damage(run, result);
-    kino__info_metadata(run, result);
+    list_damage(run, result);
+    list_metadata(run, result);
     add_notes(run, result);
     return kino__result_finish(result, out, err);
 }

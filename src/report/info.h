@@ -4,15 +4,11 @@
 
 #include "engine/kino_run.h"
 
-/* The tables of kino_run_info, each in its own function; they go by kino_result's rule: failure
+/* Tables of kino_run_info that have files of their own; they go by kino_result's rule: failure
  * sticks. */
-void kino__info_traces(const kino_run *run, kino_result *result);
-void kino__info_steps(const kino_run *run, kino_result *result);
 void kino__info_devices(const kino_run *run, kino_result *result);
 void kino__info_categories(const kino_run *run, kino_result *result);
 void kino__info_tracks(const kino_run *run, kino_result *result);
-void kino__info_damage(const kino_run *run, kino_result *result);
-void kino__info_metadata(const kino_run *run, kino_result *result);
 
 /* "shapes, stacks, memory": the profiler's switches that were on; nothing: none is named. */
 void kino__describe_profiler(const kino__trace *trace, kino__buffer *out);

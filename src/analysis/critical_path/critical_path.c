@@ -393,8 +393,7 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     kino__critical_result *p = value;
     kino__string_pool_init(&p->texts, NULL);
     p->nodes.allocator = p->parts.allocator = p->edges.allocator = &kino__large_allocator;
-    const kino__frame *f = kino__frame_of(trace, kino__frame_mode_of(a),
-                                          kino__param_bool(a, KINO__CRITICAL_LAST_STEP), a->pool);
+    const kino__frame *f = kino__frame_asked(a, trace, KINO__CRITICAL_LAST_STEP);
     texts loads = {0};
     bool ok =
         f && split(kino__param_text(a, KINO__CRITICAL_LOADS), &loads) && look_at(a, p, f, &loads);

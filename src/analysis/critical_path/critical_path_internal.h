@@ -101,8 +101,7 @@ KINO_NODISCARD bool kino__critical_make(kino__critical *c, const kino__frame *f,
                                         const kino__critical_request *request);
 void kino__critical_deinit(kino__critical *c);
 
-/* The steps; false when memory is out. */
-KINO_NODISCARD bool kino__critical_region(kino__critical *c);
+/* The steps after the region; false when memory is out. */
 KINO_NODISCARD bool kino__critical_host(kino__critical *c);
 KINO_NODISCARD bool kino__critical_comm(kino__critical *c);
 KINO_NODISCARD bool kino__critical_device(kino__critical *c);

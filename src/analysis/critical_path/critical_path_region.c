@@ -255,7 +255,7 @@ static bool make_nodes(kino__critical *c)
     return true;
 }
 
-bool kino__critical_region(kino__critical *c)
+static bool make_region(kino__critical *c)
 {
     if (!read_names(c) || !read_streams(c))
         return false;
@@ -324,7 +324,7 @@ bool kino__critical_make(kino__critical *c, const kino__frame *f,
 {
     *c = (kino__critical){.f = f, .request = *request, .path_start = KINO__NO_POINT};
     c->edges.allocator = c->path.allocator = &kino__large_allocator;
-    return kino__critical_region(c) && kino__critical_host(c) && kino__critical_comm(c) &&
+    return make_region(c) && kino__critical_host(c) && kino__critical_comm(c) &&
            kino__critical_device(c) && kino__critical_search(c);
 }
 

@@ -55,7 +55,8 @@ static kino__diff_sums *count_one(counting *c, kino_strid name)
 
 /* -- what counts -- */
 
-bool kino__diff_is_in_step(const kino__profile *p, int64_t ts)
+/* Lies this moment of the host in a step that is kept? Always, where a trace has no steps. */
+static bool is_in_step(const kino__profile *p, int64_t ts)
 {
     if (!p->has_step_events)
         return true;
@@ -76,7 +77,7 @@ static bool add_children(const kino__profile *p, uint32_t parent, kino__diff_nod
 {
     for (uint32_t c = p->nodes.items[parent].first_child; c != KINO__NO_NODE;
          c = p->nodes.items[c].next_sibling) {
-        if (!p->is_compat && !kino__diff_is_in_step(p, kino__node_start(p, &p->nodes.items[c])))
+        if (!p->is_compat && !is_in_step(p, kino__node_start(p, &p->nodes.items[c])))
             continue;
         uint32_t *slot = kino__vec_add(out);
         if (!slot)

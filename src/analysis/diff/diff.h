@@ -89,10 +89,6 @@ bool kino__diff_init(kino__diff *diff, kino__diff_run *const *left, size_t left_
                      kino__diff_run *const *right, size_t right_count);
 void kino__diff_deinit(kino__diff *diff);
 
-/* The time of an operator that tables show and sort by: its own, on the device where any operator
- * has time there. */
-const kino__diff_pair *kino__diff_own_time(const kino__diff *diff, const kino__diff_item *op);
-
 /* Adds rows to the tables of steps, operators and kernels. */
 void kino__diff_write(const kino__diff *diff, kino_result *result);
 
@@ -107,8 +103,6 @@ bool kino__diff_write_tree(const kino__profile *left, const kino__profile *right
  * only what starts in a step that is kept. False when memory is out. */
 typedef KINO__VEC(uint32_t) kino__diff_nodes;
 bool kino__diff_forest(const kino__profile *profile, kino__diff_nodes *out);
-/* Lies this moment of the host in a step that is kept? Always, where a trace has no steps. */
-bool kino__diff_is_in_step(const kino__profile *profile, int64_t host_ts);
 
 /* -- what must hold (diff_check.c) -- */
 

@@ -131,7 +131,9 @@ static void join_item(kino__diff_item *item, const joining *j, bool is_kernels)
         item->values[v] = pair_of(j->values + (size_t)v * stride, j->counts[0], j->counts[1]);
 }
 
-const kino__diff_pair *kino__diff_own_time(const kino__diff *diff, const kino__diff_item *op)
+/* The time of an operator that tables show and sort by: its own, on the device where any operator
+ * has time there. */
+static const kino__diff_pair *own_time(const kino__diff *diff, const kino__diff_item *op)
 {
     return &op->values[diff->has_device ? KINO__DIFF_SELF_DEVICE : KINO__DIFF_SELF_HOST];
 }
@@ -251,7 +253,7 @@ void kino__diff_write(const kino__diff *diff, kino_result *result)
     write_steps(diff, kino__analysis_table(result, KINO__DIFF_TABLE_STEPS));
     for (size_t i = 0; i < diff->ops.items.count; i++) {
         const kino__diff_item *op = &diff->ops.items.items[i];
-        write_item(op, kino__diff_own_time(diff, op), false,
+        write_item(op, own_time(diff, op), false,
                    kino__analysis_table(result, KINO__DIFF_TABLE_OPS));
     }
     for (size_t i = 0; i < diff->kernels.items.count; i++) {
