@@ -10,7 +10,8 @@ import kino
 import numpy
 import pandas
 from kino.hta import Trace, TraceAnalysis
-from kino.hta.common import trace, trace_filter
+from kino.hta.common import timeline, trace, trace_filter, trace_stack_filter
+from kino.hta.common.call_stack import CallGraph as OldCallGraph
 from kino.hta.common.call_stack import CallStackGraph as OldCallStackGraph
 from kino.hta.common.trace_call_stack import CallStackGraph, CallStackIdentity, CallStackNode, sort_events
 from kino.hta.common.trace_symbol_table import TraceSymbolTable
@@ -99,6 +100,54 @@ def check_stacks(report):
     report.equal("order of marks", marks[:, [0, 2]].tolist(), [[3, -1], [4, -1], [4, 1], [3, 1]])
 
 
+def check_calls(report):
+    """Trees from the columns of a frame, calls of other threads, Python functions that end after their callers."""
+    frame = pandas.DataFrame({"index": range(5), "ts": [0, 10, 60, 5, 70], "dur": [100, 40, 30, 20, 10], "stream": [-1, -1, -1, 7, -1], "pid": 1,
+                              "tid": [2, 2, 2, 9, 3], "index_correlation": [-1, 3, -1, 1, -1]})
+    for column in ("depth", "height", "parent", "num_kernels", "kernel_dur_sum", "kernel_span", "first_kernel_start", "last_kernel_end"):
+        frame[column] = -1
+    pairs, symbols, nodes = pandas.DataFrame({"cpu_index": [1], "gpu_index": [3]}), TraceSymbolTable(), {}
+    stack = CallStackGraph(frame.iloc[:3], CallStackIdentity(0, 1, 2), pairs, frame, symbols, nodes)
+    report.equal("columns of calls", frame.loc[[0, 1, 2], ["parent", "depth", "height", "num_kernels", "kernel_span"]].values.tolist(),
+                 [[-2, 0, 2, 1, 20], [0, 1, 1, 1, 20], [0, 1, 1, 0, 0]])
+    again = CallStackGraph(frame.iloc[:3], CallStackIdentity(0, 1, 2), pairs, frame, symbols)
+    report.equal("calls from columns", ({index: (node.parent, node.children) for index, node in again.nodes.items()}, again.get_depth().tolist()),
+                 ({index: (node.parent, node.children) for index, node in stack.nodes.items()}, [0, 1, 1]))
+    other = CallStackGraph(frame.iloc[4:], CallStackIdentity(0, 1, 3), pairs, frame, symbols, nodes)
+    other.update_parent_of_first_layer_nodes(2)
+    report.equal("calls of another thread", (other.root_index, stack.get_path_to_root(4), nodes[4].depth, -3 in nodes), (-2, [4, 2, 0, -2], 2, False))
+    report.equal("what is not known", (stack.get_root(99), stack.get_path_to_root(99), stack.get_paths_to_leaves(99), stack.get_parent(99)), (-1, [], [], -2))
+    report.check("no such call", raised(ValueError, stack._update_parent, [0], 99) and raised(ValueError, stack.update_parent_of_first_layer_nodes, 99))
+    functions = pandas.DataFrame({"python_id": [1, 2, 3, -1], "python_parent_id": [-1, 1, 2, 3], "tid": [5, 5, 6, 5], "ts": [0, 10, 20, 30],
+                                  "dur": [50, 60, 90, 90]})
+    OldCallGraph(bare_trace(traces={}), ranks=[]).constrain_child_time_withinin_parent(functions)
+    report.equal("functions end with their callers", functions["dur"].tolist(), [50, 40, 90, 90])
+    operators = frame.assign(s_cat=["cpu_op", "cuda_runtime", "cpu_op", "kernel", "cpu_op"])
+    report.equal("kernels of operators", trace_stack_filter.get_matching_kernels(operators.iloc[:3], operators, "s_cat")["index"].tolist(), [3])
+
+
+def check_timelines(report):
+    symbols = symbols_of("void gemm<int>(float*)", "kernel", "ProfilerStep#3", "aten::add", "cpu_op")
+    frame = pandas.DataFrame({"index": range(4), "name": [2, 3, 0, 0], "cat": [4, 4, 1, 1], "ts": [1000, 1200, 1300, 4000], "dur": [4000, 100, 10, 2500],
+                              "stream": [-1, -1, 7, 20], "depth": [0, 1, -1, -1]})
+    setting = timeline.TimelinePlotSetting()
+    events = timeline.prepare_timeline_events(frame, setting, symbols)
+    report.equal("a timeline", events[["task", "name", "calibrated_start_global", "calibrated_end_global"]].values.tolist(),
+                 [["cpu level 000", "ProfilerStep#3", 0, 4000], ["cpu level 001", "aten::add", 200, 1200],
+                  ["gpu stream 007", "gemm<int>", 300, 1300], ["gpu stream 020", "gemm<int>", 3000, 5500]])
+    report.equal("its setting", (setting.event_type, setting.multi_streams, setting.multi_ranks), (timeline.EventType.AllEvents, True, False))
+    exact = timeline.TimelinePlotSetting(amplify_short_events=False, use_global_time=True)
+    ends = timeline.prepare_timeline_events(frame.assign(rank=[0, 0, 1, 1]), exact, symbols)
+    report.equal("dates and ranks", (ends["calibrated_end_global"].max(), ends["task"].iloc[-1]),
+                 (pandas.Timestamp(6500, unit="us"), "rank 001 gpu stream 020"))
+    lanes = timeline.TimelinePlotSetting(compress_threads=False)
+    host = timeline.prepare_timeline_events(frame.iloc[:2].assign(tid=[4, 5]), lanes, symbols, hover_columns=["tid"])
+    report.equal("threads", host["task"].tolist(), ["tid 004 cpu level 000", "tid 005 cpu level 001"])
+    report.check("nothing to draw", timeline.prepare_timeline_events(pandas.DataFrame()).empty and
+                 timeline.plot_events_timeline("nothing", pandas.DataFrame()) is None and raised(ValueError, timeline.align_module_with_kernels, frame, ["aten"]))
+    report.check("events without lanes", raised(NotImplementedError, timeline._set_task_names, frame[["ts"]], timeline.TimelinePlotSetting()))
+
+
 def check_ranks(report):
     """Ranks that the caller gives, not the files: answers are those of the files."""
     kino.demo("asked", ranks=2, steps=3, size="200kB")
@@ -144,11 +193,15 @@ def check_plots(report):
         report.equal(f"pictures: {what}", shown, want)
     shown.clear()
     frame = analysis.get_gpu_user_annotation_breakdown(use_gpu_annotation=False)
+    drawn = timeline.prepare_timeline_events(analysis.t.get_trace(0), timeline.TimelinePlotSetting(), analysis.t.symbol_table)
+    bars = timeline._figure("all", drawn, timeline.TimelinePlotSetting(), [])
+    report.equal("bars of a timeline", sorted(length for one in bars.data for length in one.x),
+                 sorted((drawn["calibrated_end_global"] - drawn["calibrated_start_global"]).tolist()))
     report.equal("pictures of annotations", (shown.count("pie"), shown.count("bar")), (1, frame["name"].nunique() - ("others" in set(frame["name"]))))
     BaseFigure.show = kept
 
 
 def run(report):
     logging.getLogger("hta").setLevel(logging.CRITICAL)
-    for check in (check_links, check_trace, check_filters, check_stacks, check_ranks, check_plots):
+    for check in (check_links, check_trace, check_filters, check_stacks, check_calls, check_timelines, check_ranks, check_plots):
         check(report)

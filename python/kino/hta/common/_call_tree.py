@@ -74,9 +74,9 @@ class CallTree:
         return [child for child in children if getattr(self.nodes[child], "device", None) is not DeviceType.GPU]
 
     def _paths(self, idx: int, include_gpu_kernel: bool) -> list[list[int]]:
-        """The ways down from a call."""
+        """The ways down from a call; none where it is not known."""
         paths: list[list[int]] = []
-        waiting = [[idx]]
+        waiting = [[idx]] if idx in self.nodes else []
         while waiting:
             path = waiting.pop()
             below = self._below(path[-1], include_gpu_kernel)

