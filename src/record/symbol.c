@@ -2,7 +2,6 @@
  * symbol_elf.c, lists of names are symbol_table.c's. */
 #include "record/symbol.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/demangle.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "base/string_pool.h"
@@ -44,8 +44,6 @@ typedef struct place {
     uint32_t first, count; /* in frames */
 } place;
 
-typedef char *(*demangle_function)(const char *, char *, size_t *, int *);
-
 struct kino__symbols {
     kino__string_pool texts;
     KINO__VEC(module) modules;
@@ -55,8 +53,7 @@ struct kino__symbols {
     KINO__VEC(kino__symbol_function) functions;
     kino__map by_source, by_function; /* (name, file) -> pair; (pair, module) -> function */
     kino__map by_path;                /* text of the description -> module */
-    void *demangler;
-    demangle_function demangle;
+    kino__demangler demangler;
 };
 
 kino_status kino__symbols_new(kino__symbols **out, kino_error *err)
@@ -71,9 +68,7 @@ kino_status kino__symbols_new(kino__symbols **out, kino_error *err)
     /* libdw would fetch what is missing from servers named there, for minutes, unasked. */
     (void)setenv("DEBUGINFOD_URLS", "", 1); /* NOLINT(concurrency-mt-unsafe): one thread */
     /* Where there is no C++ library there are hardly names to translate. */
-    symbols->demangler = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL);
-    if (symbols->demangler)
-        *(void **)&symbols->demangle = dlsym(symbols->demangler, "__cxa_demangle");
+    kino__demangler_open(&symbols->demangler);
     const kino__symbol_file kernel = {.path = KINO__STR("[kernel]"), .build_id = {"", 0}};
     const kino__symbol_file unknown = {.path = KINO__STR("[unknown]"), .build_id = {"", 0}};
     kino__unwind_rule *none = kino__vec_add(&symbols->rules);
@@ -111,8 +106,7 @@ void kino__symbols_free(kino__symbols *symbols)
     kino__map_deinit(&symbols->by_function);
     kino__map_deinit(&symbols->by_path);
     kino__string_pool_deinit(&symbols->texts);
-    if (symbols->demangler)
-        (void)dlclose(symbols->demangler);
+    kino__demangler_close(&symbols->demangler);
     free(symbols);
 }
 
@@ -310,10 +304,7 @@ static uint32_t function_number(kino__symbols *symbols, kino__symbol_function fu
 
 static kino_strid add_name(kino__symbols *symbols, const char *name)
 {
-    char *plain = NULL;
-    int status = 0;
-    if (symbols->demangle && name[0] == '_' && name[1] == 'Z')
-        plain = symbols->demangle(name, NULL, NULL, &status);
+    char *plain = kino__demangle(&symbols->demangler, name);
     kino_str text = kino__str_from(plain ? plain : name);
     if (text.size > NAME_MAX_BYTES)
         text.size = NAME_MAX_BYTES;
