@@ -14,7 +14,8 @@
 #include "base/str.h"
 
 static const kino_str suffixes[] = {KINO__STR(".json"), KINO__STR(".json.gz"),
-                                    KINO__STR(".json.zst"), KINO__STR(".kino")};
+                                    KINO__STR(".json.zst"), KINO__STR(".kino"),
+                                    KINO__STR(".sqlite")};
 
 /* -- names -- */
 
@@ -204,9 +205,10 @@ static kino_status fail_several(kino_error *err, const char *what, const char *f
 
 static kino_status fail_empty(kino_error *err, const char *folder)
 {
-    (void)kino__fail(err, KINO_NOT_FOUND,
-                     "no traces in '%s': no files named *.json, *.json.gz, *.json.zst or *.kino",
-                     folder);
+    (void)kino__fail(
+        err, KINO_NOT_FOUND,
+        "no traces in '%s': no files named *.json, *.json.gz, *.json.zst, *.kino or *.sqlite",
+        folder);
     kino__error_set_path(err, strlen("no traces in '"), folder);
     return KINO_NOT_FOUND;
 }

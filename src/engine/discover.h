@@ -1,7 +1,7 @@
 /* discover.h - from paths to trace files: files, standard input, folders, runs and spans.
  *
  * A folder's traces are the files directly in it (no pipes or devices) whose names end in .json,
- * .json.gz, .json.zst or .kino. A folder without any holds the runs below it, however deep they
+ * .json.gz, .json.zst, .kino or .sqlite. A folder without any holds the runs below it, however deep they
  * lie, each named by its path from there ("a/b"). Files named <worker>.<digits>.pt.trace.json are
  * spans of a worker: 1, 2, 3, ... in the order of the digits as text. */
 #ifndef KINO__ENGINE_DISCOVER_H

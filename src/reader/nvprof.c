@@ -3,9 +3,9 @@
  * Tables are CUPTI's activity records of that time. Markers come as two rows, start and end, with
  * one id; calls have numbers instead of names; kernels do not say their process, of which there is
  * one per file. */
-#include <stdio.h>
+#include <stdlib.h>
 
-#include "base/error.h"
+#include "base/demangle.h"
 #include "reader/activities.h"
 #include "reader/nvprof_calls.h"
 #include "reader/profile_database.h"
@@ -20,6 +20,8 @@ typedef struct nvprof {
     const kino__sqlite *db;
     kino__activities activities;
     kino__map string_of; /* _id_ -> text of the trace */
+    kino__map kernel_of; /* the same, demangled */
+    kino__demangler demangler;
     kino__map marker_of; /* id -> open marker */
     KINO__VEC(open_marker) markers;
 } nvprof;
@@ -55,6 +57,25 @@ static kino_strid string_text(const nvprof *n, int64_t id)
 static kino_str text_bytes(const nvprof *n, kino_strid text)
 {
     return kino__string_pool_text(&n->activities.events.texts, text);
+}
+
+/* Kernels are recorded with their mangled names. */
+static kino_strid kernel_name(nvprof *n, int64_t id)
+{
+    kino_strid name = string_text(n, id);
+    if (name == KINO_NO_STRING)
+        return name;
+    uint32_t *known = kino__map_put(&n->kernel_of, name, KINO_NO_STRING);
+    if (!known || *known != KINO_NO_STRING)
+        return known ? *known : name;
+    kino__buffer mangled = {0};
+    kino__buffer_add(&mangled, text_bytes(n, name));
+    kino__buffer_add(&mangled, (kino_str){"", 1});
+    char *plain = mangled.failed ? NULL : kino__demangle(&n->demangler, mangled.data);
+    *known = plain ? kino__activities_text(&n->activities, kino__str_from(plain)) : name;
+    free(plain);
+    kino__buffer_deinit(&mangled);
+    return *known;
 }
 
 /* -- device work -- */
@@ -106,7 +127,7 @@ static void read_kernels(nvprof *n, const char *table)
     while (next(n, &scan)) {
         kino__gpu_activity work = read_work(&scan);
         kino__kernel_launch launch = {
-            .name = string_text(n, kino__sqlite_scan_int(&scan, NAME)),
+            .name = kernel_name(n, kino__sqlite_scan_int(&scan, NAME)),
             .short_name = KINO_NO_STRING,
             .registers = kino__sqlite_scan_int(&scan, REGISTERS),
             .static_shared = kino__sqlite_scan_int(&scan, STATIC_SHARED),
@@ -354,13 +375,17 @@ kino_status kino__nvprof_load(const kino__sqlite *db, const kino__load_context *
     nvprof n = {.db = db};
     kino__activities_init(&n.activities, db, context);
     kino__map_init(&n.string_of, NULL);
+    kino__map_init(&n.kernel_of, NULL);
     kino__map_init(&n.marker_of, NULL);
+    kino__demangler_open(&n.demangler);
     trace->format = KINO__STR("nvprof");
     read_tables(&n);
     kino_status st = kino__activities_build(&n.activities, trace, context->pool, err);
     kino__activities_deinit(&n.activities);
     kino__map_deinit(&n.string_of);
+    kino__map_deinit(&n.kernel_of);
     kino__map_deinit(&n.marker_of);
+    kino__demangler_close(&n.demangler);
     kino__vec_deinit(&n.markers);
     return st;
 }

@@ -93,6 +93,33 @@ def test_pyprof(report):
     report.equal("nvprof: each kernel has its launch", launched(nvprof), 15)
 
 
+def test_nvprof(report, folder):
+    """What the small sample does not have: mangled names, an end before its start in the file, copies, a marker that never ends."""
+    path = folder / "made.nvprof.sqlite"
+    thread = struct.pack("<iq", 9, 0x7f00fffffffb)
+    tables = {"StringTable": "_id_ INTEGER PRIMARY KEY AUTOINCREMENT, value TEXT NOT NULL",
+              "Version": "_id_ INTEGER PRIMARY KEY, version INT",
+              "CUPTI_ACTIVITY_KIND_MARKER": "_id_ INTEGER PRIMARY KEY, flags INT, timestamp INT, id INT, objectKind INT, objectId BLOB, name INT, domain INT",
+              "CUPTI_ACTIVITY_KIND_RUNTIME": "_id_ INTEGER PRIMARY KEY, cbid INT, start INT, end INT, processId INT, threadId INT, correlationId INT, returnValue INT",
+              "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL": "_id_ INTEGER PRIMARY KEY, start INT, end INT, deviceId INT, streamId INT, correlationId INT, name INT",
+              "CUPTI_ACTIVITY_KIND_MEMCPY": "_id_ INTEGER PRIMARY KEY, copyKind INT, srcKind INT, dstKind INT, bytes INT, start INT, end INT, deviceId INT, streamId INT, correlationId INT"}
+    rows = {"StringTable": [(1, "_Z3addIfEvPT_i"), (2, "aten::add, seq = 7"), (3, "plain"), (4, "open")],
+            "CUPTI_ACTIVITY_KIND_MARKER": [(1, 4, 90, 1, 2, thread, 0, 0), (2, 2, 10, 1, 2, thread, 2, 0), (3, 2, 20, 2, 2, thread, 4, 0), (4, 1, 30, 3, 2, thread, 3, 0)],
+            "CUPTI_ACTIVITY_KIND_RUNTIME": [(1, 211, 40, 50, 9, -5, 1, 0), (2, 41, 51, 52, 9, -5, 2, 0), (3, 9999, 53, 54, 9, -5, 3, 0)],
+            "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL": [(1, 60, 70, 0, 7, 1, 1), (2, 71, 72, 0, 7, 9, 3)],
+            "CUPTI_ACTIVITY_KIND_MEMCPY": [(1, 2, 3, 1, 1000, 80, 120, 0, 7, 2)]}
+    raw_database(path, *(f"CREATE TABLE {name} ({columns})" for name, columns in tables.items()),
+                 *(f"INSERT INTO {name} VALUES ({', '.join('x' + chr(39) + v.hex() + chr(39) if isinstance(v, bytes) else repr(v) for v in row)})"
+                   for name, values in rows.items() for row in values))
+    report.equal("nvprof: names are demangled", common.query(path, "select name from kernel order by ts"), [["void add<float>(float*, int)"], ["plain"]])
+    report.equal("nvprof: a kernel without a launch stays", launched(path), 1)
+    report.equal("nvprof: the op around the launch", common.query(path, "select o.name, o.sequence_number, o.dur from op o join runtime r on r.tid = o.tid and r.correlation = 1 "
+                                                                        "where o.ts <= r.ts and o.ts + o.dur >= r.ts"), [["aten::add", 7, 80]])
+    report.equal("nvprof: a range without an end", common.query(path, "select ts, dur, args from annotation where name = 'open'"), [[10, 100, {"finished": False}]])
+    report.equal("nvprof: calls by number", common.query(path, "select name from runtime order by ts"), [["cudaLaunchKernel"], ["cudaMemcpyAsync"], ["runtime call 9999"]])
+    report.equal("nvprof: copies", common.query(path, "select name, bytes, bandwidth_gb_s from memcpy"), [["Memcpy DtoH (Device -> Pageable)", 1000, 25]])
+
+
 # -- everything works on them
 
 def samples():
@@ -210,6 +237,14 @@ def test_secrets(report, folder):
         out.unlink()
     report.check("no token in anything that was shown or written", SECRET.encode() not in shown)
     report.check("nor the command line", b"train.py" not in shown)
+    db = Database(folder / "private.sqlite")
+    db.range(thread, 0, 100, f"training of {SECRET}")
+    db.call(thread, 10, 20, 1)
+    db.add("TARGET_INFO_SYSTEM_ENV", name="Hostname", value="secret-host")
+    db.close()
+    common.run("convert", folder / "private.sqlite", folder / "private.json", "--redact", "--quiet")
+    told = (folder / "private.json").read_text()
+    report.check("--redact takes texts of ranges and the host", SECRET not in told and "secret-host" not in told and "cudaLaunchKernel" in told)
 
 
 # -- damage
@@ -374,6 +409,7 @@ def main():
         folder = pathlib.Path(name)
         test_facts(report)
         test_pyprof(report)
+        test_nvprof(report, folder)
         test_truth(report, folder)
         test_secrets(report, folder)
         test_refused(report, folder)

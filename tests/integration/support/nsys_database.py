@@ -30,6 +30,7 @@ TABLES = {"CUPTI_ACTIVITY_KIND_KERNEL": KERNEL, "CUPTI_ACTIVITY_KIND_RUNTIME": R
           "TARGET_INFO_GPU": ("vmId", "id", "name", "totalMemory", "memoryBandwidth", "clockRate", "smCount", "threadsPerWarp",
                               "maxWarpsPerSm", "computeMajor", "computeMinor"),
           "TARGET_INFO_SESSION_START_TIME": ("utcEpochNs",), "META_DATA_CAPTURE": ("name", "value"),
+          "TARGET_INFO_SYSTEM_ENV": ("name", "value"),
           "NVTX_PAYLOAD_SCHEMA_ENTRIES": ("domainId", "schemaId", "idx", "flags", "type", "name", "description", "offset"),
           "META_DATA_EXPORT": ("name", "value")}
 

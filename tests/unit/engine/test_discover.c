@@ -86,8 +86,9 @@ TEST(discover_lists_runs_until_one_is_chosen)
     make_folder("logs");
     CHECK_STR(
         found("logs", NULL, NULL),
-        quoted_message("no traces in '%s': no files named *.json, *.json.gz, *.json.zst or *.kino",
-                       "logs"));
+        quoted_message(
+            "no traces in '%s': no files named *.json, *.json.gz, *.json.zst, *.kino or *.sqlite",
+            "logs"));
     make_folder("logs/one");
     put("logs/one/a.json");
     make_folder("logs/empty");

@@ -136,3 +136,42 @@ TEST(event_args_keep_numbers_of_any_size)
         text->free(text);
     }
 }
+
+/* What a place becomes as text. */
+static void check_place(const kino__text *text, uint64_t place, const char *want)
+{
+    void *cursor = text->cursor_new(text);
+    CHECK_STR(text->args(text, cursor, place), want);
+    text->cursor_free(text, cursor);
+}
+
+TEST(a_correlation_takes_no_bytes_where_it_is_all_that_an_event_has)
+{
+    kino__event_builder b;
+    kino__event_args args;
+    kino__event_builder_init(&b, NULL);
+    kino__event_args_init(&args, NULL);
+    kino_strid key = kino__event_builder_text(&b, KINO__STR("stream"));
+    kino__event_args_set_ids(&args, kino__event_builder_text(&b, KINO__STR("correlation")),
+                             KINO_NO_STRING);
+    kino__event_args_add(&args, key, KINO__ARG_INT, 7);
+    uint64_t shared = kino__event_args_share(&args);
+    size_t bytes = args.bytes.size;
+    uint64_t alone = kino__event_args_end_with(&args, 0, 5);
+    uint64_t both = kino__event_args_end_with(&args, shared, UINT32_MAX);
+    uint64_t none = kino__event_args_end_with(&args, shared, KINO_NO_INT);
+    CHECK_EQ(args.bytes.size, bytes);
+    uint64_t wide = kino__event_args_end_with(&args, shared, INT64_C(1) << 40);
+    kino__event_args_add(&args, key, KINO__ARG_INT, 8);
+    uint64_t own = kino__event_args_end_with(&args, 0, 9);
+    kino__text *text = kino__event_args_text_take(&args, &b.texts);
+    REQUIRE(text != NULL);
+    check_place(text, alone, "{\"correlation\": 5}");
+    check_place(text, both, "{\"stream\": 7, \"correlation\": 4294967295}");
+    check_place(text, none, "{\"stream\": 7}");
+    check_place(text, wide, "{\"stream\": 7, \"correlation\": 1099511627776}");
+    check_place(text, own, "{\"stream\": 8, \"correlation\": 9}");
+    text->free(text);
+    kino__event_args_deinit(&args);
+    kino__event_builder_deinit(&b);
+}
