@@ -142,6 +142,7 @@ class FunctionsResult(Result):
     functions: Table
     lines: Table
     waits: Table
+    python: Table
 
 class AnalysisMethods:
     def analyze(self, name: str, /, **params: Any) -> Any: ...
@@ -1010,16 +1011,18 @@ class AnalysisMethods:
 
         Functions by the CPU time sampled in them: self time, and total time with what
         they call; the lines where it was spent; and the places where threads were not
-        running, with the system call they waited in. The samples come from `kino
-        record`. All ranks and threads are summed.
+        running, with the system call they waited in. Python functions, which have
+        samples of their own, are in another table. The samples come from `kino record`
+        and, of Python functions, from kino.profile. All ranks and threads are summed.
 
         Tables:
             functions: one row per function, all ranks combined; most self time first
             lines: the same by line; lines without self time are left out
             waits: one row per place where threads were not running; longest first
+            python: one row per Python function, by samples of the stacks of threads that use the processor; most self time first
 
         >>> [table.name for table in run.functions()]
-        ['functions', 'lines', 'waits']
+        ['functions', 'lines', 'waits', 'python']
         """
 
     def recommendations(self, *, set: str | int | Iterable[str | int] | None = None, compat: Literal['tensorboard'] | None = None) -> Table:

@@ -4,7 +4,8 @@
  * times it was not running with the stack it left (off_cpu). Own time of a function is the length
  * of its spans less those directly on them; its total counts the outermost of its spans only, so
  * that recursion does not count twice. Waiting time belongs to the innermost function of the
- * program, with the system call below it. Where more than a tenth of the stacks are broken
+ * program, with the system call below it. Python functions have spans of their own
+ * (python_sample), on rows of their own: their times are not part of the others'. Where more than a tenth of the stacks are broken
  * (sampling.h) totals would be too low: they are left out.
  * Cost: linear in these spans; nothing for traces without. */
 #include <math.h>
@@ -36,7 +37,7 @@ typedef struct places {
 
 typedef struct partial {
     kino__string_pool texts;
-    places lines, waits;
+    places lines, waits, python;
     int64_t traces, without;
     int64_t stacks, broken; /* sampled, and of these incomplete */
     int64_t most_broken;    /* in one trace, */
@@ -56,6 +57,7 @@ static void deinit(void *value)
     kino__string_pool_deinit(&p->texts);
     places_deinit(&p->lines);
     places_deinit(&p->waits);
+    places_deinit(&p->python);
 }
 
 /* The place with the texts and numbers of `like`, made on first sight; NULL when memory is out. */
@@ -85,6 +87,11 @@ static void add_to(place *to, const place *more)
 }
 
 /* -- one trace -- */
+
+enum {
+    KINDS = KINO__KIND_BIT(KINO__KIND_SAMPLE) | KINO__KIND_BIT(KINO__KIND_OFF_CPU) |
+            KINO__KIND_BIT(KINO__KIND_PYTHON_SAMPLE)
+};
 
 typedef struct open_span {
     kino_strid function; /* of the trace's strings; KINO_NO_STRING: not one of ours */
@@ -174,12 +181,12 @@ static bool add_wait(reading *r, const open_span *leaf, int64_t self)
     return to != NULL;
 }
 
-static bool add_line(reading *r, const open_span *s, int64_t self)
+static bool add_line(reading *r, places *into, const open_span *s, int64_t self)
 {
     place like;
     if (!describe(r, s->row, &like))
         return false;
-    place *to = find_place(&r->p->lines, &like);
+    place *to = find_place(into, &like);
     like.self = self;
     like.total = r->open_count[s->function] ? 0 : s->length;
     like.count = s->samples > s->children_samples ? s->samples - s->children_samples : 0;
@@ -200,8 +207,9 @@ static bool close_span(reading *r)
         return true;
     r->open_count[s.function]--;
     int64_t self = s.length > s.children ? s.length - s.children : 0;
-    if (kino__category_kind(r->trace->category[s.row]) == KINO__KIND_SAMPLE)
-        return add_line(r, &s, self);
+    kino__kind kind = kino__category_kind(r->trace->category[s.row]);
+    if (kind != KINO__KIND_OFF_CPU)
+        return add_line(r, kind == KINO__KIND_SAMPLE ? &r->p->lines : &r->p->python, &s, self);
     r->open.count++; /* the leaf is part of its stack */
     bool ok = self == 0 || add_wait(r, &s, self);
     r->open.count--;
@@ -211,7 +219,7 @@ static bool close_span(reading *r)
 static bool open_row(reading *r, uint32_t row)
 {
     kino__kind kind = kino__category_kind(r->trace->category[row]);
-    bool is_ours = kind == KINO__KIND_SAMPLE || kind == KINO__KIND_OFF_CPU;
+    bool is_ours = KINO__KIND_BIT(kind) & KINDS;
     open_span *s = kino__vec_add(&r->open);
     if (!s)
         return false;
@@ -251,7 +259,7 @@ static bool add_track(reading *r, const kino__track *track)
 
 static bool has_samples(const kino__track *track)
 {
-    return track->kinds & (KINO__KIND_BIT(KINO__KIND_SAMPLE) | KINO__KIND_BIT(KINO__KIND_OFF_CPU));
+    return track->kinds & KINDS;
 }
 
 static bool start_reading(reading *r)
@@ -351,7 +359,8 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
         p->broken_in = broken_in;
     }
     bool ok = is_named && merge_places(p, &p->lines, more, &more->lines) &&
-              merge_places(p, &p->waits, more, &more->waits);
+              merge_places(p, &p->waits, more, &more->waits) &&
+              merge_places(p, &p->python, more, &more->python);
     return ok ? KINO_OK : kino__fail_nomem(err);
 }
 
@@ -398,6 +407,7 @@ static void pack(kino__pack *pack, void *value)
     kino__pack_pool(pack, &p->texts);
     pack_places(pack, p, &p->lines);
     pack_places(pack, p, &p->waits);
+    pack_places(pack, p, &p->python);
     kino__pack_tally(pack, &p->traces);
     kino__pack_tally(pack, &p->without);
     kino__pack_tally(pack, &p->stacks);
@@ -458,6 +468,20 @@ static const kino_column wait_columns[] = {
     {0},
 };
 
+static const kino_column python_columns[] = {
+    [KINO__PYTHON_FUNCTION] = {"function", KINO_TYPE_STRING, NULL,
+                               "file, line of its definition, and name"},
+    [KINO__PYTHON_SELF] = {"self", KINO_TYPE_DURATION, NULL,
+                           "time in the function itself and the C functions it calls"},
+    [KINO__PYTHON_SELF_PERCENT] = {"self_percent", KINO_TYPE_PERCENT, NULL,
+                                   "share of all sampled time of Python threads"},
+    [KINO__PYTHON_TOTAL] = {"total", KINO_TYPE_DURATION, NULL,
+                            "time in the function and what it calls"},
+    [KINO__PYTHON_TOTAL_PERCENT] = {"total_percent", KINO_TYPE_PERCENT, NULL,
+                                    "share of all sampled time of Python threads"},
+    {0},
+};
+
 static const kino_table_info tables[] = {
     [KINO__FUNCTIONS_OF_FUNCTIONS] =
         {"functions", "one row per function, all ranks combined; most self time first",
@@ -469,6 +493,11 @@ static const kino_table_info tables[] = {
                                   "one row per place where threads were not running; longest first",
                                   wait_columns, NULL,
                                   "not available: no off-CPU time was recorded"},
+    [KINO__FUNCTIONS_OF_PYTHON] = {"python",
+                                   "one row per Python function, by samples of the stacks of "
+                                   "threads that use the processor; most self time first",
+                                   python_columns, NULL,
+                                   "not available: the trace has no samples of Python functions"},
     {0},
 };
 
@@ -600,6 +629,24 @@ static bool add_waits(const partial *p, kino__table *table)
     return order != NULL;
 }
 
+static bool add_python(const partial *p, kino__table *table)
+{
+    uint32_t *order = sorted(p, &p->python);
+    int64_t all = 0;
+    for (size_t i = 0; i < p->python.items.count; i++)
+        all = kino__sum(all, p->python.items.items[i].self);
+    for (size_t i = 0; order && i < p->python.items.count; i++) {
+        const place *f = &p->python.items.items[order[i]];
+        add_text(table, p, f->function);
+        kino__table_add_int(table, f->self);
+        kino__table_add_real(table, share(f->self, all));
+        kino__table_add_int(table, f->total);
+        kino__table_add_real(table, share(f->total, all));
+    }
+    free(order);
+    return order != NULL;
+}
+
 static void note_broken(const partial *p, kino_result *result)
 {
     if (!kino__stacks_are_broken(p->stacks, p->broken))
@@ -623,7 +670,8 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
               add_functions(p, &functions, all,
                             kino__analysis_table(result, KINO__FUNCTIONS_OF_FUNCTIONS)) &&
               add_lines(p, all, kino__analysis_table(result, KINO__FUNCTIONS_OF_LINES)) &&
-              add_waits(p, kino__analysis_table(result, KINO__FUNCTIONS_OF_WAITS));
+              add_waits(p, kino__analysis_table(result, KINO__FUNCTIONS_OF_WAITS)) &&
+              add_python(p, kino__analysis_table(result, KINO__FUNCTIONS_OF_PYTHON));
     places_deinit(&functions);
     note_broken(p, result);
     if (p->without == p->traces)
@@ -641,8 +689,9 @@ const kino__analysis_def kino__analysis_functions = {
     .description =
         "Functions by the CPU time sampled in them: self time, and total time with what\n"
         "they call; the lines where it was spent; and the places where threads were not\n"
-        "running, with the system call they waited in. The samples come from `kino\n"
-        "record`. All ranks and threads are summed.\n",
+        "running, with the system call they waited in. Python functions, which have\n"
+        "samples of their own, are in another table. The samples come from `kino record`\n"
+        "and, of Python functions, from kino.profile. All ranks and threads are summed.\n",
     .params = params,
     .tables = tables,
     .needs = KINO__COLUMN_CATEGORY | KINO__COLUMN_PHASE | KINO__COLUMN_NAME | KINO__COLUMN_TS |

@@ -1,8 +1,27 @@
-/* section_functions.c - functions by samples of the CPU, and where threads were not running. */
+/* section_functions.c - functions by samples of the CPU, Python's by their own samples, and where
+ * threads were not running. */
 #include "analysis/columns.h"
 #include "report/report_internal.h"
 
-void kino__report_section_functions(const kino__report_input *in)
+static void add_python(const kino__report_input *in)
+{
+    static const kino__shown_column columns[] = {
+        {KINO__PYTHON_FUNCTION, "function"},   {KINO__PYTHON_SELF, "itself"},
+        {KINO__PYTHON_SELF_PERCENT, "share"},  {KINO__PYTHON_TOTAL, "with what it calls"},
+        {KINO__PYTHON_TOTAL_PERCENT, "share"}, {0}};
+    const kino__table *functions =
+        kino__report_table(in->report, &kino__analysis_functions, KINO__FUNCTIONS_OF_PYTHON);
+    if (!functions || kino__table_row_count(functions) == 0)
+        return;
+    kino__report_section *s =
+        kino__report_add_section(in->report, "python_functions", "Python functions, by samples",
+                                 kino__report_copy_table(in->report, functions, "python_functions",
+                                                         columns, kino__all_rows));
+    s->is_brief = true;
+    s->brief_limit = 8;
+}
+
+static void add_native(const kino__report_input *in)
 {
     kino__report *report = in->report;
     kino__report_numbers *n = in->numbers;
@@ -50,4 +69,10 @@ void kino__report_section_functions(const kino__report_input *in)
         n->function_percent = kino__table_real(functions, 0, KINO__FUNCTIONS_SELF_PERCENT);
     }
     n->has_samples = true;
+}
+
+void kino__report_section_functions(const kino__report_input *in)
+{
+    add_python(in);
+    add_native(in);
 }

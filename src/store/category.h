@@ -36,8 +36,9 @@ typedef enum kino__kind {
     KINO__KIND_SPAN,
     KINO__KIND_LAUNCH_FLOW,
     KINO__KIND_AUTOGRAD_FLOW,
-    KINO__KIND_SAMPLE,  /* a function of the CPU, by samples of its stack */
-    KINO__KIND_OFF_CPU, /* the same while the thread was not running */
+    KINO__KIND_SAMPLE,        /* a function of the CPU, by samples of its stack */
+    KINO__KIND_OFF_CPU,       /* the same while the thread was not running */
+    KINO__KIND_PYTHON_SAMPLE, /* a Python function, by samples of its stack */
     KINO__KIND_COUNT,
 } kino__kind;
 

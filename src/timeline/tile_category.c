@@ -51,6 +51,7 @@ static const uint8_t of_kind[KINO__KIND_COUNT] = {
     [KINO__KIND_AUTOGRAD_FLOW] = AUTOGRAD,
     [KINO__KIND_SAMPLE] = FUNCTION,
     [KINO__KIND_OFF_CPU] = OFF_CPU,
+    [KINO__KIND_PYTHON_SAMPLE] = FUNCTION,
 };
 
 #define STARTS(text) kino__str_starts_with(name, KINO__STR(text))

@@ -152,6 +152,10 @@ def check_samples(report, place):
     report.check("samples: the hot function has its share", abs(share - SHARE / (SHARE + 1)) < 0.12, f"{share} of {times}")
     whole = times.get("<module>", 0)
     report.check("samples: it is what the program did", times.get("hot", 0) + times.get("cold", 0) > 0.7 * whole > 0, times)
+    table = dict(common.query(out, "SELECT function, total FROM functions_python"))
+    report.check("samples: analyze functions has them", any(name.endswith(": hot") for name in table), table)
+    text = common.run("report", out, "--quiet").stdout.decode()
+    report.check("samples: the report has them", "Python functions, by samples" in text and "hot.py(8): hot" in text, text[:800])
     report.check("samples: names and lines", any(name.endswith("hot.py(8): hot") for name, _, _ in rows), rows)
 
 
