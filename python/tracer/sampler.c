@@ -48,8 +48,9 @@ typedef struct follower {
     const PyThreadState *state; /* of the Python thread; only to be peeked at */
     unsigned long python_id;    /* its thread_id, so that another one at that address is noticed */
     int tid;
-    bool is_over;       /* atomic: it may be joined */
-    const void *bottom; /* code of the outermost frame */
+    bool is_over;        /* atomic: it may be joined */
+    const void *bottom;  /* code of the outermost frame */
+    uint64_t look_ticks; /* the last look that found it busy */
     size_t depth;
     open_frame open[DEPTH_MAX];
     size_t name_count;
@@ -59,6 +60,8 @@ typedef struct follower {
 static struct {
     bool is_active, is_stopping; /* is_stopping: atomic */
     int64_t period_ns;
+    uint64_t start_ticks; /* with start_ns: how long a tick is */
+    int64_t start_ns;
     uint64_t samples, broken; /* atomic */
     pthread_t scout;
     PyInterpreterState *interpreter;
@@ -218,10 +221,39 @@ static uint32_t text_of(follower *f, const void *address)
 
 /* -- a follower */
 
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec time;
+    return clock_gettime(clock, &time) == 0 ? time.tv_sec * 1000000000 + time.tv_nsec : -1;
+}
+
 static void close_down_to(follower *f, size_t depth)
 {
     while (f->depth > depth)
         kino_end(f->open[--f->depth].span);
+}
+
+/* A span of this thread ends at a time that is past. */
+static void end_at(uint64_t span, uint64_t ticks)
+{
+    kino_impl_v1_end(span);
+    if (span && !(span & KINO_IMPL_V1_SLOW_CLOCK) &&
+        kino_impl_v1_segment_of(span)->stamp ==
+            ((uint64_t)kino_impl_v1_self.owner << 16 | span >> 48))
+        __atomic_store_n(&kino_impl_v1_record_of(span)->end, ticks, __ATOMIC_RELAXED);
+}
+
+/* What a look found counts until the next one, but for a period and a half at most, which is the
+ * longest pause: on a busy machine a follower sleeps longer, and few looks would outweigh the rest. */
+static void close_what_is_old(follower *f)
+{
+    uint64_t now = kino_impl_v1_ticks();
+    int64_t ns = clock_ns(CLOCK_MONOTONIC) - self.start_ns;
+    double per_ns = ns > 0 ? (double)(now - self.start_ticks) / (double)ns : 0;
+    uint64_t most = (uint64_t)(1.5 * (double)self.period_ns * per_ns);
+    if (f->depth && now - f->look_ticks > most + most / 4)
+        while (f->depth)
+            end_at(f->open[--f->depth].span.id, f->look_ticks + most);
 }
 
 /* The stack is `codes` now, innermost first. */
@@ -256,6 +288,7 @@ static void look(follower *f)
     }
     f->bottom = codes[count - 1]; /* again another one in all tries: so it is */
     __atomic_add_fetch(&self.samples, 1, __ATOMIC_RELAXED);
+    f->look_ticks = kino_impl_v1_ticks();
     show(f, codes, count);
 }
 #else
@@ -268,12 +301,8 @@ static void look(follower *f)
 /* The clock of a thread's processor time, as the C library makes it of a thread's number. */
 static bool busy_ns(int tid, int64_t *out)
 {
-    struct timespec time;
-    clockid_t clock = (clockid_t)(~(unsigned)tid << 3 | 6u);
-    if (clock_gettime(clock, &time) != 0)
-        return false;
-    *out = time.tv_sec * 1000000000 + time.tv_nsec;
-    return true;
+    *out = clock_ns((clockid_t)(~(unsigned)tid << 3 | 6u));
+    return *out >= 0;
 }
 
 /* Until the next look: half to one and a half periods, so that no rhythm of the program's is met. */
@@ -305,6 +334,7 @@ static void *follow(void *context)
         pause_for(self.period_ns, &seed);
         if (is_stopping() || !busy_ns(f->tid, &now))
             break;
+        close_what_is_old(f);
         if ((now - before) * 100 >= self.period_ns * BUSY_PERCENT)
             look(f);
         else
@@ -458,6 +488,8 @@ bool pytracer_sampler_start(unsigned rate)
     }
     self.samples = self.broken = 0;
     self.period_ns = 1000000000 / (int64_t)rate;
+    self.start_ticks = kino_impl_v1_ticks();
+    self.start_ns = clock_ns(CLOCK_MONOTONIC);
     self.is_stopping = false;
     self.interpreter = PyThreadState_GetInterpreter(PyThreadState_Get());
     if (!pytracer_paths_open(&self.paths) || !start_thread(&self.scout, scout, NULL)) {

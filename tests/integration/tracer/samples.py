@@ -185,7 +185,8 @@ with profile(with_stack="sample") as p:
 names = {row["name"] for row in p.run().query("SELECT name FROM event WHERE cat = 'python_sample'").to_dicts()}
 print(any(name.endswith(": hot") for name in names), p.run().query("SELECT count(*) AS n FROM event WHERE name = 'aten::mm'").to_dicts()[0]["n"])
 try:
-    profile(with_stack="often")
+    with profile(with_stack="often"):
+        pass
 except ValueError as error:
     print(error)
 import cProfile, sys
