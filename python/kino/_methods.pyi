@@ -127,6 +127,10 @@ class FwdBwdResult(Result):
     operators: Table
     pairs: Table
 
+class KernelCostsResult(Result):
+    kernel_costs: Table
+    lines: Table
+
 class OpCostsResult(Result):
     op_costs: Table
     source_lines: Table
@@ -907,6 +911,30 @@ class AnalysisMethods:
         ['operators', 'pairs']
         """
 
+    def kernel_costs(self, *, pyprof: Literal['none', 'dict', 'csv', 'table'] | None = 'none', columns: str | int | Iterable[str | int] | None = 'idx,dir,sub,mod,op,kernel,params,sil', width: int | str | None = 0, costs: str | int | Iterable[str | int] | None = None, compat: Literal['pyprof'] | None = None) -> KernelCostsResult:
+        """For each kernel its layer, line, operator, inputs, direction and cost.
+
+        One row per kernel, copy and memset: who launched it and for what, and its share
+        of the operations and bytes of its operator. An operator is charged once; its
+        kernels share the cost by their time. If the trace has PyProf's markers, layers,
+        lines and inputs come from them. --compat pyprof gives PyProf's table, with its
+        order, numbering and costs; --pyprof gives its outputs as text.
+
+        Parameters:
+            pyprof: fill the table lines as PyProf prints it: dictionaries of its parse, CSV, table; none, dict, csv, table (default: none)
+            columns: columns of these lines, by PyProf's names (default: idx,dir,sub,mod,op,kernel,params,sil)
+            width: width of the table in characters; 0: separated by blanks (default: 0)
+            costs: file with costs of further operators
+            compat: numbers as a reference implementation gives them, defects included; pyprof
+
+        Tables:
+            kernel_costs: one row per kernel, copy and memset, in order of time
+            lines: the output of PyProf
+
+        >>> [table.name for table in run.kernel_costs()]
+        ['kernel_costs', 'lines']
+        """
+
     def op_costs(self, *, group: Literal['name', 'name-shape'] | None = 'name', merge_ranks: bool | str | None = False, peak: str | int | Iterable[str | int] | None = None, costs: str | int | Iterable[str | int] | None = None) -> OpCostsResult:
         """What operators compute and move, and how close they get to the device's limit.
 
@@ -1038,8 +1066,9 @@ class AnalysisMethods:
         gpu-utilization, mixed-precision, memory-limit, extra-copy, loop-indexing,
         fp32-matmul, single-tensor-optimizer, synchronous-loader, zeroed-gradients,
         conv-bias, matmul-alignment, casts-and-copies, pointwise-kernels, launch-bound,
-        exposed-collective, straggler, host-sync, pageable-copy, allocator-churn,
-        low-occupancy, idle-gaps, slow-steps, warm-up, start-up, missing-information.
+        exposed-collective, straggler, host-sync, pageable-copy, exposed-copy,
+        allocator-churn, low-occupancy, idle-gaps, slow-steps, warm-up, start-up,
+        missing-information.
         See docs/analyses/recommendations.md for their thresholds and how gains are
         estimated.
 

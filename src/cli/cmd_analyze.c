@@ -23,6 +23,9 @@ typedef struct analyze_options {
 } analyze_options;
 
 static const kino__option options_table[] = {
+    {"format", KINO__OPTION_CHOICE, "table|json|csv|md|pyprof-dict|pyprof-csv|pyprof-table",
+     "print results in this format; pyprof-*: as PyProf prints kernel-costs (default: table)",
+     offsetof(analyze_options, common.format), false},
     {"list", KINO__OPTION_FLAG, NULL, "list all analyses, one per line",
      offsetof(analyze_options, list), false},
     KINO__MEMORY_OPTION(offsetof(analyze_options, common.memory)),
@@ -288,6 +291,52 @@ int kino__run_analysis(const kino__common_options *options, kino_run *run, const
     return st == KINO_OK ? KINO__EXIT_OK : kino__report_error(&err, KINO__EXIT_FAILED);
 }
 
+/* -- PyProf's outputs: lines of text that the analysis makes -- */
+
+static bool is_pyprof_format(const char *format)
+{
+    return strncmp(format, "pyprof-", 7) == 0;
+}
+
+static bool is_given(const kino_param *params, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(params[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The parameters that the format stands for; false: the analysis has no such format. */
+static bool add_pyprof_params(const analyze_options *o, kino_param *params, size_t *count)
+{
+    if (!o->info.name || strcmp(o->info.name, "kernel-costs") != 0 || *count + 2 > MOST_PARAMS)
+        return false;
+    if (!is_given(params, *count, "pyprof"))
+        params[(*count)++] = (kino_param){"pyprof", o->common.format + 7};
+    if (!is_given(params, *count, "compat"))
+        params[(*count)++] = (kino_param){"compat", "pyprof"};
+    return true;
+}
+
+static int show_lines(const analyze_options *o, const kino_result *result)
+{
+    kino__output output;
+    kino_error err;
+    kino__error_clear(&err);
+    int code = kino__output_open(&output, &o->common);
+    if (code != KINO__EXIT_OK)
+        return code;
+    kino_rows *rows = NULL;
+    const kino_cell *cells = NULL;
+    kino_status st = kino_result_rows(result, 1, &rows, &err);
+    while (st == KINO_OK && (st = kino_rows_next(rows, &cells, &err)) == KINO_OK && cells)
+        if (!kino__output_write(&output, cells[0].value.text.data, cells[0].value.text.size) ||
+            !kino__output_write(&output, "\n", 1))
+            st = KINO_IO;
+    kino_rows_free(rows);
+    return kino__output_finish(&output, st, &err);
+}
+
 static int run_analyze(void *options, char **arguments, size_t count)
 {
     const analyze_options *o = options;
@@ -309,6 +358,10 @@ static int run_analyze(void *options, char **arguments, size_t count)
         if (o->values[i])
             params[given++] = (kino_param){o->params[i], o->values[i]};
     kino_error err;
+    bool is_pyprof = is_pyprof_format(o->common.format);
+    if (is_pyprof && !add_pyprof_params(o, params, &given))
+        return kino__report_usage(&kino__command_analyze,
+                                  "--format %s is for the analysis kernel-costs", o->common.format);
     if (kino_analysis_check(name, params, given, &err) != KINO_OK)
         return kino__report_usage(&kino__command_analyze, "%s", kino__error_text(&err));
     kino_run *run = NULL;
@@ -317,7 +370,7 @@ static int run_analyze(void *options, char **arguments, size_t count)
     if (code == KINO__EXIT_OK)
         code = kino__run_analysis(&o->common, run, name, params, given, &result);
     if (code == KINO__EXIT_OK)
-        code = kino__show_result(&o->common, result);
+        code = is_pyprof ? show_lines(o, result) : kino__show_result(&o->common, result);
     kino_result_free(result);
     kino_run_free(run);
     return code;

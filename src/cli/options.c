@@ -33,6 +33,12 @@ static const kino__option *find(const kino__option_set *set, kino_str name)
     return NULL;
 }
 
+/* Has an earlier table an option of this name? */
+static bool is_replaced(const kino__option_set *set, const kino__option *option)
+{
+    return find(set, kino__str_from(option->name)) != option;
+}
+
 /* -- suggestions -- */
 
 /* How many letters must be changed, added, dropped or swapped with their neighbour; words are
@@ -383,7 +389,7 @@ void kino__options_print_help(kino__buffer *out, const kino__option_set *set)
     enum { HELP_COLUMN = 30 };
     const kino__option *option;
     for (size_t i = 0; (option = kino__option_at(set, i)); i++) {
-        if (option->is_hidden)
+        if (option->is_hidden || is_replaced(set, option))
             continue;
         size_t start = out->size;
         kino__buffer_add(out, KINO__STR("  "));
@@ -403,7 +409,7 @@ void kino__options_print_manual(kino__buffer *out, const kino__option_set *set, 
     const kino__option *option;
     bool is_first = true;
     for (size_t i = 0; (option = kino__option_at(set, i)); i++) {
-        if (option->is_hidden != hidden)
+        if (option->is_hidden != hidden || is_replaced(set, option))
             continue;
         kino__buffer_printf(out, "%s**\\-\\-%s**", is_first ? "" : "\n", option->name);
         if (option->argument && option->kind == KINO__OPTION_CHOICE)

@@ -91,7 +91,7 @@ typedef struct kino__row_maker {
 } kino__row_maker;
 
 /* A made table has at most so many columns: who reads a row has room for it. */
-enum { KINO__MADE_COLUMNS = 16 };
+enum { KINO__MADE_COLUMNS = 24 };
 
 typedef struct kino__table {
     kino_result *result;

@@ -11,6 +11,7 @@
 #include "analysis/costs/cost_work.h"
 #include "base/map.h"
 #include "cost/marker.h"
+#include "cost/op_call.h"
 #include "store/link.h"
 
 typedef struct kino__layer {

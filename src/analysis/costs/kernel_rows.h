@@ -1,0 +1,70 @@
+/* kernel_rows.h - rows of kernel-costs: what a trace gives, in little memory.
+ *
+ * Most of what a row says is the same in many rows: it is kept once (kernel_kind), and rows name
+ * it. */
+#ifndef KINO__ANALYSIS_KERNEL_ROWS_H
+#define KINO__ANALYSIS_KERNEL_ROWS_H
+
+#include "analysis/costs/cost_rows.h"
+
+/* Without padding: kinds are told apart by their bytes. Texts: KINO_NO_STRING is none. */
+typedef struct kino__kernel_group {
+    int64_t rank, tid, device, stream; /* KINO_NO_INT: unknown */
+    kino_strid layer, trace, module, op, kernel, params, grid, block;
+    uint32_t is_backward;
+    uint32_t tc; /* a letter: '1', '0', '-'; 'n': na */
+} kino__kernel_group;
+
+typedef struct kino__kernel_row {
+    uint32_t kind;
+    uint32_t sub;
+    kino_strid seq, alt_seq; /* "20,21"; KINO_NO_STRING: none */
+    int64_t sil, flops, bytes, event;
+    kino_strid line; /* of PyProf's outputs; KINO_NO_STRING: not asked for */
+    bool is_real;    /* PyProf prints operations and bytes as real numbers */
+} kino__kernel_row;
+
+typedef struct kino__kernel_rows {
+    kino__string_pool texts;
+    KINO__VEC(kino__kernel_group) kinds;
+    kino__string_pool keys; /* bytes of kinds: their numbers are places */
+    KINO__VEC(kino__kernel_row) rows;
+    kino__cost_facts facts;
+} kino__kernel_rows;
+
+void kino__kernel_rows_deinit(kino__kernel_rows *rows);
+/* The place of a kind, made on first sight; UINT32_MAX when memory is out. */
+uint32_t kino__kernel_rows_kind(kino__kernel_rows *rows, const kino__kernel_group *kind);
+bool kino__kernel_rows_merge(kino__kernel_rows *into, const kino__kernel_rows *from);
+void kino__kernel_rows_pack(kino__pack *pack, kino__kernel_rows *rows);
+
+/* Fills the rows of a trace. */
+typedef struct kino__kernel_walk {
+    const kino__analysis *a;
+    const kino__cost_work *work;
+    kino__kernel_rows *out;
+    bool is_compat; /* as PyProf does it: kernels only, in the order of the file, one state */
+    bool wants_dictionaries;
+} kino__kernel_walk;
+KINO_NODISCARD kino_status kino__kernel_walk_run(const kino__kernel_walk *walk, kino_error *err);
+
+/* -- PyProf's outputs (pyprof_lines.c) -- */
+
+/* Columns by PyProf's names, "idx,dir,sub": checked. */
+enum { KINO__PYPROF_COLUMNS = 20 };
+typedef struct kino__pyprof_form {
+    uint8_t columns[KINO__PYPROF_COLUMNS * 2];
+    size_t count;
+    int64_t width; /* of the table; 0: separated by blanks */
+    bool is_csv;
+} kino__pyprof_form;
+KINO_NODISCARD kino_status kino__pyprof_form_parse(kino_str columns, int64_t width, bool is_csv,
+                                                   kino__pyprof_form *form, kino_error *err);
+void kino__pyprof_header(const kino__pyprof_form *form, kino__buffer *out);
+void kino__pyprof_line(const kino__pyprof_form *form, const kino__kernel_rows *rows, size_t row,
+                       kino__buffer *out);
+
+/* A text as Python's repr writes it. */
+void kino__pyprof_repr(kino_str text, kino__buffer *out);
+
+#endif
