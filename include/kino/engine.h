@@ -73,10 +73,13 @@ typedef struct kino_load_options {
      * 100 times the size of a compressed file, 200 times that of a .kino file; with more in it, it
      * is refused (KINO_LIMIT). A value raises that. */
     uint64_t expansion;
+    /* What people call the run, in reports and errors; NULL: its paths. */
+    const char *label;
 } kino_load_options;
 #define KINO_LOAD_OPTIONS_INIT                                                                     \
     {                                                                                              \
-        sizeof(kino_load_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, 0      \
+        sizeof(kino_load_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, 0,     \
+            NULL                                                                                   \
     }
 
 /* Opens traces as one run. A path is a trace file, "-" for standard input, or a folder of

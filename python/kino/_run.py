@@ -393,11 +393,17 @@ def open(paths: Paths, *, rank: Union[None, int, Iterable[int]] = None, memory: 
     >>> kino.open("demo-run", rank=1).ranks
     [1]
     """
+    return open_as(None, paths, rank=rank, memory=memory, progress=progress, run=run, span=span, jobs=jobs)
+
+
+def open_as(label: Optional[str], paths: Paths, *, rank: Union[None, int, Iterable[int]] = None, memory: Optional[Size] = None,
+            progress: Progress = None, run: Optional[str] = None, span: Optional[str] = None, jobs: int = 0) -> Run:
+    """open(), under a name for reports and errors; None: the paths."""
     ranks = None if rank is None else [rank] if isinstance(rank, int) else list(rank)
     limit = size_in_bytes(memory)
     with shown(progress) as report:
         places, leases = localize(path_list(paths), report)
-        engine = _engine.open(places, ranks, run, span, limit, jobs, report)
+        engine = _engine.open(places, ranks, run, span, limit, jobs, report, label)
     opened = Run(engine, progress, limit > 0, jobs)
     opened._leases = leases
     if ranks is None and len(places) == 1:

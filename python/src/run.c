@@ -169,15 +169,15 @@ static bool read_ranks(PyObject *list, int64_t **out, size_t *count)
     return false;
 }
 
-/* open(paths, ranks, run, span, memory, jobs, progress) */
+/* open(paths, ranks, run, span, memory, jobs, progress, label) */
 PyObject *kinopy_open(PyObject *module, PyObject *args)
 {
     (void)module;
     PyObject *paths, *ranks, *progress;
     opening o = {.options = KINO_LOAD_OPTIONS_INIT};
     unsigned long long memory;
-    if (!PyArg_ParseTuple(args, "OOzzKIO", &paths, &ranks, &o.options.run, &o.options.span, &memory,
-                          &o.options.jobs, &progress))
+    if (!PyArg_ParseTuple(args, "OOzzKIOz", &paths, &ranks, &o.options.run, &o.options.span,
+                          &memory, &o.options.jobs, &progress, &o.options.label))
         return NULL;
     o.options.memory = memory;
     o.options.expansion = memory;

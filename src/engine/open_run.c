@@ -328,7 +328,8 @@ kino_status kino_run_open(const char *const *paths, size_t count, const kino_loa
         return kino__fail_nomem(err);
     kino__arena_init(&run->arena, NULL);
     kino__run_init(&run->run);
-    run->label = join_paths(&run->arena, paths, count);
+    run->label = given.label ? join_paths(&run->arena, &given.label, 1)
+                             : join_paths(&run->arena, paths, count);
     kino__discovery found;
     kino_status st = kino__discover(paths, count, given.run, given.span, &found, err);
     if (st == KINO_OK)

@@ -155,7 +155,7 @@ class profile:  # noqa: N801 (PyTorch's name)
         self.profiling_end_time_ns = before
         self._stats.profiler_disable_call_duration_us = _microseconds_since(before)
         self._stats.profiling_window_duration_sec = (before - self.profiling_start_time_ns) / 1e9
-        self.kineto_results = Results(window)
+        self.kineto_results = Results(window, self)
 
     def _switch(self, is_on: bool) -> None:
         if not is_on:

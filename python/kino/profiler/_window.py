@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
+import sys
 import tempfile
 import threading
 import warnings
@@ -15,12 +16,16 @@ import weakref
 from typing import Optional
 
 from .. import _recorder
-from .._run import Run, open as open_run
+from .._run import Run, open_as
 
 _FORMATS = (".speedscope.json", ".folded", ".csv", ".sqlite")  # which the engine writes
 _lock = threading.RLock()
 _in_session: Optional[weakref.ref[Window]] = None  # the window that libkino's session is of
 _keys: set[str] = set()  # its metadata, which libkino would give the next one, too
+
+
+def _program() -> str:
+    return os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] not in ("", "-", "-c") else "Python"
 
 
 class Window:
@@ -135,5 +140,5 @@ class Window:
             if path is None:
                 path = self._place("window.kino")
                 self._save(path)
-            self._run = open_run(path, progress=False)
+            self._run = open_as(f"{_program()}, recorded by kino.profile", path, progress=False)
         return self._run

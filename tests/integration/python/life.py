@@ -169,7 +169,7 @@ def check_leaks(report, run):
         except kino.NotFoundError:
             pass
         try:
-            kino._engine.open([object()], None, None, None, 0, 0, None)
+            kino._engine.open([object()], None, None, None, 0, 0, None, None)
         except TypeError:
             pass
 

@@ -2,6 +2,8 @@
 recorded, settings without an effect."""
 import gzip
 import json
+import os
+import sys
 import urllib.request
 import warnings
 
@@ -98,6 +100,7 @@ def check_report(report):
     report.check("the report knows the steps", "Steps: 3" in text, text[:300])
     report.check("its headline speaks of operators on the CPU", "operators on the CPU" in text, text[:600])
     report.check("and has the largest operators", "aten::" in text)
+    report.equal("it has the program's name, not that of a temporary file", text.splitlines()[0], f"{os.path.basename(sys.argv[0])}, recorded by kino.profile")
     report.equal("nothing is warned of", said(p.report), [])
 
 

@@ -362,6 +362,16 @@ def numbers_of_events_are_unique(P, A):
 
 
 @same
+def events_of_the_results(P, A):
+    with P.profile(activities=[CPU], record_shapes=True) as p:
+        with P.record_function("mine"):
+            payload()
+    found = [(event.name(), event.activity_type(), event.shapes(), event.scope(), event.device_type(), event.duration_ns() > 0, event.is_async(),
+              event.end_ns() - event.start_ns() == event.duration_ns(), event.correlation_id() > 0) for event in p.profiler.kineto_results.events()]
+    return sorted(found, key=repr)
+
+
+@same
 def metadata_of_events(P, A):
     with P.profile(activities=[CPU], record_shapes=True, experimental_config=_ExperimentalConfig(expose_kineto_event_metadata=True)) as p:
         torch.add(1, 5)
