@@ -565,7 +565,7 @@ def check_headers(folder, toolkit_folder, include):
     flags.append(f"-idirafter{folder}")
     report.equal("our declarations are those of the real headers",
                  standin.compile_c("-Wno-deprecated-declarations", *flags, SOURCES / "check_abi.c", "-fsyntax-only"), "")
-    said = standin.compile_c("-Wno-unused-function", *flags, SOURCES / "check_occupancy.c", common.ROOT / "src/tracer/backend/cupti/cupti_occupancy.c", "-o", folder / "occupancy")
+    said = standin.compile_c("-Wno-unused-function", *flags, SOURCES / "check_occupancy.c", common.ROOT / "src/base/cuda_occupancy.c", "-o", folder / "occupancy")
     if report.equal("the check of occupancies builds", said, ""):
         done = recorder.execute(folder / "occupancy")
         report.equal("occupancies are those of NVIDIA's calculator", (done.returncode, done.stderr), (0, ""))

@@ -22,7 +22,7 @@ static const kino__cuda_limits devices[] = {
     {12, 0, 1024, 1536, 65536, 32, 49152, 170, 65536, 101376, 102400, 1024},
 };
 
-static int differs(const kino__cuda_limits *d, const kino__cupti_launch *launch)
+static int differs(const kino__cuda_limits *d, const kino__cuda_launch *launch)
 {
     cudaOccDeviceProp properties = {0};
     cudaOccFuncAttributes function = {0};
@@ -48,7 +48,7 @@ static int differs(const kino__cuda_limits *d, const kino__cupti_launch *launch)
     function.shmemLimitConfig = FUNC_SHMEM_LIMIT_DEFAULT;
     cudaOccError result = cudaOccMaxActiveBlocksPerMultiprocessor(
         &theirs, &properties, &function, &state, launch->threads, (size_t)launch->dynamic_shared);
-    kino__occupancy ours = kino__cupti_occupancy(d, launch);
+    kino__occupancy ours = kino__cuda_occupancy(d, launch);
     unsigned factors = (theirs.limitingFactors & OCC_LIMIT_WARPS ? 1u : 0) |
                        (theirs.limitingFactors & OCC_LIMIT_REGISTERS ? 2u : 0) |
                        (theirs.limitingFactors & OCC_LIMIT_SHARED_MEMORY ? 4u : 0) |
@@ -80,7 +80,7 @@ int main(void)
     EACH(s, shared)
     EACH(y, shared)
     {
-        kino__cupti_launch launch = {threads[t], registers[r], shared[s], shared[y]};
+        kino__cuda_launch launch = {threads[t], registers[r], shared[s], shared[y]};
         if (differs(&devices[d], &launch)) {
             fprintf(stderr, "%d.%d: %d threads, %d registers, %d + %d bytes of shared memory\n",
                     devices[d].major, devices[d].minor, launch.threads, launch.registers,

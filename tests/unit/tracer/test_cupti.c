@@ -23,8 +23,8 @@ enum { WARPS = 1, REGISTERS = 2, SHARED = 4, BLOCKS = 8 };
 
 static kino__occupancy of(int32_t threads, int32_t registers, int32_t shared)
 {
-    kino__cupti_launch launch = {threads, registers, shared, 0};
-    return kino__cupti_occupancy(&hopper, &launch);
+    kino__cuda_launch launch = {threads, registers, shared, 0};
+    return kino__cuda_occupancy(&hopper, &launch);
 }
 
 TEST(occupancy_is_limited_by_what_runs_out_first)
@@ -60,13 +60,13 @@ TEST(occupancy_of_what_cannot_run_is_zero_and_of_what_is_unknown_missing)
     CHECK(of(32, 0, 0).is_known);
     CHECK_EQ(of(32, 0, 0).limit_registers, INT_MAX);
     CHECK(!of(0, 32, 0).is_known);
-    kino__cupti_launch launch = {256, 32, 0, 0};
+    kino__cuda_launch launch = {256, 32, 0, 0};
     kino__cuda_limits future = hopper;
     future.major = 13;
-    CHECK(!kino__cupti_occupancy(&future, &launch).is_known);
+    CHECK(!kino__cuda_occupancy(&future, &launch).is_known);
     kino__cuda_limits incomplete = hopper;
     incomplete.threads_per_sm = 0;
-    CHECK(!kino__cupti_occupancy(&incomplete, &launch).is_known);
+    CHECK(!kino__cuda_occupancy(&incomplete, &launch).is_known);
 }
 
 TEST(a_wait_is_for_the_last_recording_before_it)

@@ -4,7 +4,6 @@
  *   cupti_attach.c     taking CUPTI for ourselves, and leaving it
  *   cupti_load.c       finding the libraries, their functions, words for errors
  *   cupti_devices.c    devices and their properties, by the CUDA driver
- *   cupti_occupancy.c  how many blocks of a kernel fit a multiprocessor
  *   cupti_buffers.c    CUPTI's buffers: bounded, handed out, taken back, queued; the collector
  *   cupti_records.c    records of buffers become activities: the passes over them
  *   cupti_work.c       ... what devices do
@@ -27,6 +26,7 @@
 
 #include <kino/device.h>
 
+#include "base/cuda_occupancy.h"
 #include "tracer/backend/cupti/cupti_abi.h"
 
 enum {
@@ -36,30 +36,6 @@ enum {
     KINO__CUPTI_BUFFERS_MAX = 1024,
     KINO__CUPTI_BUFFERS = 8, /* when nobody says how many */
 };
-
-/* -- devices */
-
-typedef struct kino__cuda_limits { /* of a device; 0: not known */
-    int32_t major, minor, threads_per_block, threads_per_sm, registers_per_block, warp_size;
-    int32_t shared_per_block, sm_count, registers_per_sm, shared_per_block_optin, shared_per_sm;
-    int32_t shared_reserved;
-} kino__cuda_limits;
-
-typedef struct kino__occupancy {
-    bool is_known;
-    int32_t active_blocks;
-    uint32_t factors; /* bits in the order of the texts: WARPS, REGS, SMEM, BLOCKS */
-    int32_t limit_registers, limit_shared, limit_warps, limit_blocks, limit_barriers;
-    int64_t registers_per_block, shared_per_block;
-} kino__occupancy;
-
-/* What one launch needs. */
-typedef struct kino__cupti_launch {
-    int32_t threads, registers, static_shared, dynamic_shared;
-} kino__cupti_launch;
-
-kino__occupancy kino__cupti_occupancy(const kino__cuda_limits *limits,
-                                      const kino__cupti_launch *launch);
 
 /* -- the instance */
 

@@ -145,17 +145,6 @@ static void add_occupancy(kino__cupti_args *args, const kino__occupancy *o)
     kino__cupti_arg_text(args, KINO__CUPTI_KEY_OCCUPANCY, KINO_DEVICE_ARG_JSON, text);
 }
 
-/* Of what a multiprocessor could hold, in whole percent; -100: not known. */
-static int64_t achieved_percent(const kino__occupancy *o, const kino__cuda_limits *limits,
-                                float blocks, int32_t threads)
-{
-    if (!o->is_known)
-        return -100;
-    float held = (float)o->active_blocks < blocks ? (float)o->active_blocks : blocks;
-    float share = held * (float)threads / (float)limits->threads_per_sm;
-    return (int64_t)(share * 100 + 0.5F);
-}
-
 /* device, registers, static and dynamic shared memory, grid, block. Kineto counts in floats. */
 static void build_shape(kino__cupti_args *args, const uint64_t *w)
 {
@@ -166,8 +155,8 @@ static void build_shape(kino__cupti_args *args, const uint64_t *w)
     int32_t threads = threads64 > INT_MAX ? INT_MAX : (int32_t)threads64;
     float grid = (float)(int32_t)w[4] * (float)(int32_t)w[5] * (float)(int32_t)w[6];
     float blocks = limits->sm_count ? grid / (float)limits->sm_count : 0;
-    kino__cupti_launch launch = {threads, (int32_t)w[1], (int32_t)w[2], (int32_t)w[3]};
-    kino__occupancy o = kino__cupti_occupancy(limits, &launch);
+    kino__cuda_launch launch = {threads, (int32_t)w[1], (int32_t)w[2], (int32_t)w[3]};
+    kino__occupancy o = kino__cuda_occupancy(limits, &launch);
     kino__cupti_arg_uint(args, KINO__CUPTI_KEY_REGISTERS, w[1]);
     kino__cupti_arg_int(args, KINO__CUPTI_KEY_SHARED, (int64_t)(int32_t)w[2] + (int32_t)w[3]);
     if (limits->sm_count) {
@@ -181,7 +170,7 @@ static void build_shape(kino__cupti_args *args, const uint64_t *w)
     add_triple(args, KINO__CUPTI_KEY_GRID, w + 4);
     add_triple(args, KINO__CUPTI_KEY_BLOCK, w + 7);
     kino__cupti_arg_int(args, KINO__CUPTI_KEY_ACHIEVED,
-                        achieved_percent(&o, limits, blocks, threads));
+                        kino__cuda_achieved_percent(&o, limits, blocks, threads));
     add_occupancy(args, &o);
 }
 

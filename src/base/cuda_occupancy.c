@@ -1,12 +1,12 @@
-/* cupti_occupancy.c - how many blocks of a kernel a multiprocessor can hold at a time.
+/* cuda_occupancy.c - how many blocks of a kernel a multiprocessor can hold at a time.
  *
  * The rules are those of CUDA's programming guide (registers are given out per warp in units of
  * 256, from a quarter of the file each; shared memory in units of 128 or 256 bytes), for a kernel
  * that asked for nothing special: what Kineto assumes as well. So a kernel that opted into more
  * shared memory than a block usually has shows 0 blocks, there and here. */
-#include <limits.h>
+#include "base/cuda_occupancy.h"
 
-#include "tracer/backend/cupti/cupti_internal.h"
+#include <limits.h>
 
 enum { REGISTER_UNIT = 256 };
 
@@ -45,7 +45,7 @@ static int32_t partitions(const kino__cuda_limits *d)
     return d->major == 6 && d->minor == 0 ? 2 : 4;
 }
 
-static int32_t limit_by_registers(const kino__cuda_limits *d, const kino__cupti_launch *launch,
+static int32_t limit_by_registers(const kino__cuda_limits *d, const kino__cuda_launch *launch,
                                   int32_t parts, int64_t *allocated)
 {
     int32_t per_thread_max = d->major <= 6 ? 255 : 256;
@@ -60,7 +60,7 @@ static int32_t limit_by_registers(const kino__cuda_limits *d, const kino__cupti_
     return at_most_int(d->registers_per_sm / parts / per_warp * parts / warps);
 }
 
-static int32_t limit_by_shared(const kino__cuda_limits *d, const kino__cupti_launch *launch,
+static int32_t limit_by_shared(const kino__cuda_limits *d, const kino__cuda_launch *launch,
                                int64_t *allocated)
 {
     int64_t used = (int64_t)launch->static_shared + d->shared_reserved + launch->dynamic_shared;
@@ -70,7 +70,7 @@ static int32_t limit_by_shared(const kino__cuda_limits *d, const kino__cupti_lau
     return *allocated ? at_most_int(d->shared_per_sm / *allocated) : INT_MAX;
 }
 
-static bool is_known(const kino__cuda_limits *d, const kino__cupti_launch *launch)
+static bool is_known(const kino__cuda_limits *d, const kino__cuda_launch *launch)
 {
     bool is_generation = d->major == 3 || (d->major >= 5 && d->major <= 12);
     return is_generation && d->threads_per_block > 0 && d->threads_per_sm > 0 &&
@@ -80,7 +80,7 @@ static bool is_known(const kino__cuda_limits *d, const kino__cupti_launch *launc
            launch->dynamic_shared >= 0;
 }
 
-kino__occupancy kino__cupti_occupancy(const kino__cuda_limits *d, const kino__cupti_launch *launch)
+kino__occupancy kino__cuda_occupancy(const kino__cuda_limits *d, const kino__cuda_launch *launch)
 {
     kino__occupancy o = {0};
     if (!is_known(d, launch))
@@ -107,4 +107,16 @@ kino__occupancy kino__cupti_occupancy(const kino__cuda_limits *d, const kino__cu
         if (limits[i] == o.active_blocks)
             o.factors |= 1u << i;
     return o;
+}
+
+int64_t kino__cuda_achieved_percent(const kino__occupancy *occupancy,
+                                    const kino__cuda_limits *limits, float blocks_per_sm,
+                                    int32_t threads)
+{
+    if (!occupancy->is_known)
+        return -100;
+    float active = (float)occupancy->active_blocks;
+    float held = active < blocks_per_sm ? active : blocks_per_sm;
+    float share = held * (float)threads / (float)limits->threads_per_sm;
+    return (int64_t)(share * 100 + 0.5F);
 }
