@@ -214,12 +214,13 @@ enum {
     WORDS = WORD_BLOCK + 3,
 };
 
-static int64_t sm_count_of(const kino__activities *a, int64_t device)
+static const kino__cuda_limits *limits_of(const kino__activities *a, int64_t device)
 {
+    static const kino__cuda_limits unknown;
     for (size_t i = 0; i < a->limits.count; i++)
         if (a->limits.items[i].device == device)
-            return a->limits.items[i].sm_count;
-    return KINO_NO_INT;
+            return &a->limits.items[i].cuda;
+    return &unknown;
 }
 
 static bool are_plausible(const int64_t v[3])
@@ -228,17 +229,31 @@ static bool are_plausible(const int64_t v[3])
     return v[0] > 0 && v[1] > 0 && v[2] > 0 && v[0] <= most && v[1] <= most && v[2] <= most;
 }
 
-/* As Kineto counts them. */
+static int32_t narrow(int64_t value)
+{
+    return value < 0 ? 0 : value > INT32_MAX ? INT32_MAX : (int32_t)value;
+}
+
+/* As Kineto counts them, in floats. */
 static void add_load(kino__activities *a, const int64_t *w)
 {
-    int64_t sm_count = sm_count_of(a, w[WORD_DEVICE]);
-    if (sm_count <= 0 || !are_plausible(w + WORD_GRID) || !are_plausible(w + WORD_BLOCK))
+    const kino__cuda_limits *limits = limits_of(a, w[WORD_DEVICE]);
+    const int64_t *grid = w + WORD_GRID, *block = w + WORD_BLOCK;
+    if (limits->sm_count <= 0 || !are_plausible(grid) || !are_plausible(block))
         return;
-    double threads = (double)w[WORD_BLOCK] * (double)w[WORD_BLOCK + 1] * (double)w[WORD_BLOCK + 2];
-    double grid = (double)w[WORD_GRID] * (double)w[WORD_GRID + 1] * (double)w[WORD_GRID + 2];
-    double blocks = grid / (double)sm_count;
-    kino__activities_arg_real(a, KINO__KEY_BLOCKS, blocks);
-    kino__activities_arg_real(a, KINO__KEY_WARPS, blocks * threads / 32);
+    float threads = (float)block[0] * (float)block[1] * (float)block[2];
+    float blocks = (float)grid[0] * (float)grid[1] * (float)grid[2] / (float)limits->sm_count;
+    kino__activities_arg_real(a, KINO__KEY_BLOCKS, (double)blocks);
+    kino__activities_arg_real(a, KINO__KEY_WARPS, (double)(blocks * threads / 32));
+    if (threads > 1024 || w[WORD_REGISTERS] == KINO_NO_INT)
+        return;
+    kino__cuda_launch launch = {(int32_t)threads, narrow(w[WORD_REGISTERS]),
+                                narrow(w[WORD_STATIC_SHARED]), narrow(w[WORD_DYNAMIC_SHARED])};
+    kino__occupancy occupancy = kino__cuda_occupancy(limits, &launch);
+    if (occupancy.is_known)
+        kino__activities_arg(
+            a, KINO__KEY_OCCUPANCY,
+            kino__cuda_achieved_percent(&occupancy, limits, blocks, launch.threads));
 }
 
 static void add_words(kino__activities *a, const int64_t *w)

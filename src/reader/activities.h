@@ -11,6 +11,7 @@
 #ifndef KINO__READER_ACTIVITIES_H
 #define KINO__READER_ACTIVITIES_H
 
+#include "base/cuda_occupancy.h"
 #include "names/op_marker.h"
 #include "reader/reader.h"
 #include "reader/sqlite_file.h"
@@ -65,9 +66,10 @@ typedef enum kino__activity_key {
         KINO__KEY_COUNT,
 } kino__activity_key;
 
-/* What a device is able to do, as far as it is known; KINO_NO_INT. */
+/* What a device is able to do, as far as it is known. */
 typedef struct kino__device_limits {
-    int64_t device, sm_count;
+    int64_t device;
+    kino__cuda_limits cuda;
 } kino__device_limits;
 
 /* A process: its correlations are `offset` more than the file has. */

@@ -39,14 +39,49 @@ enum {
     GPU_NAME,
     GPU_WARPS,
     GPU_COLUMNS,
-    WARP = 5,
-    SMS = 7,
 };
+enum {
+    MAJOR = 1,
+    MINOR,
+    THREADS,
+    BLOCK_REGISTERS,
+    WARP,
+    BLOCK_SHARED,
+    SMS,
+    REGISTERS,
+    OPTIN,
+    SHARED
+};
+
+static int32_t limit(const kino__sqlite_scan *scan, int column)
+{
+    int64_t value = kino__sqlite_scan_int(scan, column);
+    return value > 0 && value <= INT32_MAX ? (int32_t)value : 0;
+}
+
+static kino__cuda_limits read_limits(const kino__sqlite_scan *scan)
+{
+    int32_t warps = limit(scan, GPU_WARPS), warp = limit(scan, WARP);
+    kino__cuda_limits limits = {.major = limit(scan, MAJOR),
+                                .minor = limit(scan, MINOR),
+                                .threads_per_block = limit(scan, THREADS),
+                                .registers_per_block = limit(scan, BLOCK_REGISTERS),
+                                .warp_size = warp,
+                                .shared_per_block = limit(scan, BLOCK_SHARED),
+                                .sm_count = limit(scan, SMS),
+                                .registers_per_sm = limit(scan, REGISTERS),
+                                .shared_per_block_optin = limit(scan, OPTIN),
+                                .shared_per_sm = limit(scan, SHARED)};
+    if (warps < 4096 && warp < 4096)
+        limits.threads_per_sm = warps * warp;
+    /* CUDA keeps a kilobyte of each block for itself; the export does not tell. */
+    limits.shared_reserved = limits.major >= 8 ? 1024 : 0;
+    return limits;
+}
 
 static void write_device(const kino__sqlite_scan *scan, kino__json *json)
 {
-    int64_t warps = kino__sqlite_scan_int(scan, GPU_WARPS);
-    int64_t width = kino__sqlite_scan_int(scan, WARP);
+    int32_t threads = read_limits(scan).threads_per_sm;
     kino_str name = kino__sqlite_scan_text(scan, GPU_NAME);
     kino__json_begin_object(json);
     kino__json_key(json, "id");
@@ -62,9 +97,9 @@ static void write_device(const kino__sqlite_scan *scan, kino__json *json)
         kino__json_key(json, properties[i].key);
         kino__json_int(json, value);
     }
-    if (warps > 0 && warps < 4096 && width > 0 && width < 4096) {
+    if (threads) {
         kino__json_key(json, "maxThreadsPerMultiprocessor");
-        kino__json_int(json, warps * width);
+        kino__json_int(json, threads);
     }
     kino__json_end_object(json);
 }
@@ -90,7 +125,7 @@ static void read_devices(kino__nsys *n, kino__buffer *out)
         kino__device_limits *slot = kino__vec_add(&n->activities.limits);
         n->activities.events.part.failed |= !slot;
         if (slot)
-            *slot = (kino__device_limits){id, sms};
+            *slot = (kino__device_limits){id, read_limits(&scan)};
         write_device(&scan, &json);
     }
     kino__json_end_array(&json);

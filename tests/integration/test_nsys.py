@@ -62,6 +62,9 @@ def test_facts(report):
                  ["HtoD", 450, 50950507584])
     report.equal("h100: devices", common.query(h100, "select distinct device from kernel order by 1"), [[0], [1]])
 
+    # 256 blocks of 192 threads with 32 registers on 76 multiprocessors of 1536 threads: 256/76 = 3.37 blocks of the 8 that fit, 42 %
+    report.equal("windows: occupancy", common.query(windows, "select distinct occupancy from kernel where grid = '[256, 1, 1]' and block = '[192, 1, 1]' and registers = 32"), [[42]])
+
     graph = FORMATS / "real_2024.6_cudagraph.sqlite"
     report.equal("graph: eager kernels", common.query(graph, "select count(*), sum(dur) from kernel where name not like 'CUDA graph%'"), [[30, 78270]])
     report.equal("graph: replays with their launch", launched(graph, "k.name = 'CUDA graph 4' and r.name = 'cudaGraphLaunch'"), 10)
