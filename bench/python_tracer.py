@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """kino._tracer beside a profile function in C that does nothing: bench/python_tracer.py PACKAGE LIBKINO FOLDER [--only WAY --calls N]. Both run
 the same program of calls, in turns. Prints one line of JSON: processor time of each way, the best of all rounds, and the median of the ratios of
-neighbors, which other programs disturb least. --only runs one way once, for callgrind."""
+neighbors, which other programs disturb least; of samples also the interval that has the true median with 95 %. --only runs one way once, for callgrind."""
 import argparse
 import ctypes
 import json
+import math
 import pathlib
 import statistics
 import subprocess
@@ -24,6 +25,7 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "nothing", NULL, -1, 
 PyMODINIT_FUNC PyInit_nothing(void) { return PyModule_Create(&module); }
 """
 ROUNDS = 41
+SAMPLED = 32  # times as many calls without hooks, so that each round has some tens of samples
 BUDGET = 64 << 20
 
 
@@ -89,17 +91,33 @@ class Ways:
         program(calls)
         self.tracer.stop()
 
+    def sample(self, calls):
+        program(calls)
+
     def timed(self, way, calls):
-        if way == "kino":
+        if way in ("kino", "sample"):
             options = Options(ctypes.sizeof(Options), 0, BUDGET, None, None, None)
             if self.library.kino_prepare(ctypes.byref(options), None) or self.library.kino_start(None):
                 raise SystemExit("libkino does not start")
+        if way == "sample":
+            self.tracer.sample_start()
         begin = time.process_time()
         getattr(self, way)(calls)
         used = time.process_time() - begin
-        if way == "kino":
+        self.tracer.sample_stop()
+        if way in ("kino", "sample"):
             self.library.kino_stop(None)
         return used
+
+
+def interval_of(ratios):
+    """The ranks between which the median of what they were drawn from is with 95 %: the binomial distribution's."""
+    ordered, count = sorted(ratios), len(ratios)
+    below, rank = 0.0, 0
+    while below + math.comb(count, rank) / 2**count <= 0.025:
+        below += math.comb(count, rank) / 2**count
+        rank += 1
+    return [ordered[max(rank - 1, 0)], ordered[count - max(rank, 1)]]
 
 
 def main():
@@ -107,21 +125,23 @@ def main():
     parser.add_argument("package")
     parser.add_argument("library")
     parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--only", choices=("none", "empty", "kino"))
+    parser.add_argument("--only", choices=("none", "empty", "kino", "sample"))
     parser.add_argument("--calls", type=int, default=100000)
     args = parser.parse_args()
     ways = Ways(args.package, args.library, args.folder)
     if args.only:
         ways.timed(args.only, args.calls)
         return
-    times = {way: [] for way in ("none", "empty", "kino")}
+    times = {way: [] for way in ("none", "sample", "empty", "kino")}
     for _ in range(ROUNDS):
         for way, seconds in times.items():
-            seconds.append(ways.timed(way, args.calls))
+            seconds.append(ways.timed(way, args.calls * (SAMPLED if way in ("none", "sample") else 1)))
     best = {way: min(seconds) for way, seconds in times.items()}
     stats = ways.tracer.stats()
     ratio = statistics.median(ours / theirs for ours, theirs in zip(times["kino"], times["empty"]))
-    print(json.dumps({"kino_s": best["kino"], "empty_s": best["empty"], "none_s": best["none"], "ratio": ratio, "spans": stats["calls"],
+    sampled = [ours / plain for ours, plain in zip(times["sample"], times["none"])]
+    print(json.dumps({"kino_s": best["kino"], "empty_s": best["empty"], "none_s": best["none"] / SAMPLED, "ratio": ratio,
+                      "sample_ratio": statistics.median(sampled), "sample_interval": interval_of(sampled), "spans": stats["calls"],
                       "dropped": stats["dropped"]}))
 
 
