@@ -58,6 +58,11 @@ kino_status kino__render_rows(kino__render *render, const kino__renderer_def *re
     return finish(render, renderer->rows(render, frame, rows, err), err);
 }
 
+const char *kino__render_full(const kino__render *render)
+{
+    return render->hints == KINO_HINTS_OPTION ? "--full" : "full=True";
+}
+
 kino_str kino__render_note(kino__render *render, const kino__note *note)
 {
     if (render->hints != KINO_HINTS_OPTION)

@@ -52,6 +52,8 @@ KINO_NODISCARD kino_status kino__render_rows(kino__render *render,
                                              const kino_result *frame, kino_rows *rows,
                                              kino_error *err);
 
+/* For renderers of reports: how the reader asks for all of it. */
+const char *kino__render_full(const kino__render *render);
 /* For renderers: the text of a note as the reader calls things; valid until the next call. */
 kino_str kino__render_note(kino__render *render, const kino__note *note);
 /* "hints": an array about those of the notes that have one, where they are asked for. */

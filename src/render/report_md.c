@@ -92,8 +92,9 @@ static void add_finding(kino__buffer *out, const kino__report_finding *f, size_t
     }
 }
 
-static void add_findings(kino__buffer *out, const kino__report *report)
+static void add_findings(kino__render *render, const kino__report *report)
 {
+    kino__buffer *out = &render->text;
     size_t shown = 0, more = 0;
     kino__buffer_printf(out, "\n## %s\n\n", report->is_full ? "What to do" : "What to do first");
     for (size_t i = 0; i < report->findings.count; i++) {
@@ -104,9 +105,8 @@ static void add_findings(kino__buffer *out, const kino__report *report)
             more++;
     }
     if (shown == 0 && more)
-        kino__buffer_printf(out,
-                            "nothing about the program; --full shows %zu %s about the recording\n",
-                            more, more == 1 ? "note" : "notes");
+        kino__buffer_printf(out, "nothing about the program; %s shows %zu %s about the recording\n",
+                            kino__render_full(render), more, more == 1 ? "note" : "notes");
     else if (shown == 0)
         kino__buffer_add(out, KINO__STR("nothing to recommend\n"));
 }
@@ -145,7 +145,7 @@ static kino_status render_report(kino__render *render, const kino__report *repor
 {
     add_head(render, &render->text, report);
     add_step(&render->text, report);
-    add_findings(&render->text, report);
+    add_findings(render, report);
     for (size_t i = 0; i < report->sections.count; i++)
         if (report->is_full || report->sections.items[i].is_brief)
             KINO_TRY(add_section(render, report, &report->sections.items[i], err));

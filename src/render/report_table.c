@@ -399,14 +399,15 @@ static void add_findings(const screen *s)
     }
     char line[96];
     int size = 0;
+    const char *full = kino__render_full(s->render);
     if (shown == 0 && more)
         size = snprintf(line, sizeof line,
-                        "  nothing about the program; --full shows %zu %s about the recording",
+                        "  nothing about the program; %s shows %zu %s about the recording", full,
                         more, more == 1 ? "note" : "notes");
     else if (shown == 0)
         size = snprintf(line, sizeof line, "  nothing to recommend");
     else if (more)
-        size = snprintf(line, sizeof line, "  and %zu more with --full", more);
+        size = snprintf(line, sizeof line, "  and %zu more with %s", more, full);
     if (size)
         add_line(s, DIM, (kino_str){line, (size_t)size});
 }
@@ -465,7 +466,10 @@ static kino_status render_report(kino__render *render, const kino__report *repor
     if (!report->is_full) {
         kino__buffer_add(&render->text, KINO__STR("\n"));
         style(&s, DIM);
-        add_wrapped(&s, 0, KINO__STR("use --full for details, --format html for a web page"));
+        add_wrapped(&s, 0,
+                    render->hints == KINO_HINTS_OPTION
+                        ? KINO__STR("use --full for details, --format html for a web page")
+                        : KINO__STR("full=True has details, and .html is a web page"));
         style(&s, RESET);
     }
     return KINO_OK;

@@ -100,6 +100,7 @@ def check_report(report):
     report.check("the report knows the steps", "Steps: 3" in text, text[:300])
     report.check("its headline speaks of operators on the CPU", "operators on the CPU" in text, text[:600])
     report.check("and has the largest operators", "aten::" in text)
+    report.check("it speaks of Python's arguments, not of options of the command line", "--full" not in text and "full=True" in text, text[-200:])
     report.equal("it has the program's name, not that of a temporary file", text.splitlines()[0], f"{os.path.basename(sys.argv[0])}, recorded by kino.profile")
     report.equal("nothing is warned of", said(p.report), [])
 

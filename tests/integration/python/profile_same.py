@@ -20,6 +20,7 @@ import kino.profiler
 import torch
 import torch.utils.data
 from kino import _bridge
+from kino.profiler import _autograd
 from torch import nn
 from torch._C._profiler import _ExperimentalConfig, _RecordFunctionFast
 
@@ -682,6 +683,7 @@ OF_THE_BRIDGE = ("fast_ranges_with_keyword_inputs", "fast_ranges_of_users", "ove
 
 
 def run(report):
+    _autograd._DEFAULT_MEMORY = 8 << 20  # preparing more for each of many windows would take most of the test's time
     has_features = hasattr(_bridge.load(), "kino_torch_features")
     for function in observations:
         name = function.__name__
