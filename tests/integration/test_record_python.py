@@ -65,6 +65,20 @@ if __name__ == "__main__":
 """
 
 
+SUB = """
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+def planted():
+    own = interpreters.create()
+    interpreters.run_string(own, "import sys; print('inside', 'sitecustomize' in sys.modules, len(sys.path), flush=True)")
+    interpreters.destroy(own)
+planted()
+print("end")
+"""
+
+
 class Place:
     """A folder with programs, and what they do with and without the recorder."""
 
@@ -168,6 +182,14 @@ def check_family(report, place):
         report.equal(f"{method}: each child has its own trace and calls", [count for count in counts if count], [50, 50])
 
 
+def check_sub_interpreters(report, place):
+    words = [sys.executable, place.write("sub.py", SUB)]
+    plain, (recorded, out) = place.run(words, place.environment()), place.record(words, "--python", "functions", quiet=False)
+    report.equal("a sub-interpreter runs undisturbed", (recorded.returncode, recorded.stdout), (plain.returncode, plain.stdout))
+    report.equal("that it is not recorded is said", recorded.stderr.count("sub-interpreters of Python are not recorded"), 1)
+    report.equal("the main one is", functions(out).get("planted"), 1)
+
+
 def check_not_installed(report, place):
     words = [sys.executable, "-c", "import subprocess, sys\nfor _ in range(3): subprocess.run([sys.executable, '-c', ''])"]
     done, _ = place.record(words, environment=place.environment(package=False), quiet=False)
@@ -197,7 +219,7 @@ def main():
         common.skip("NOT TESTED: the Python package is not built")
     with tempfile.TemporaryDirectory() as folder:
         place = Place(folder)
-        for part in (check_undisturbed, check_functions, check_samples, check_family, check_not_installed, check_old_pythons):
+        for part in (check_undisturbed, check_functions, check_samples, check_family, check_sub_interpreters, check_not_installed, check_old_pythons):
             part(report, place)
     return report.finish()
 
