@@ -146,4 +146,14 @@ class TraceCounters:
         True
         """
         rows = t.store.rows("memory-bandwidth", "memory_bw_summary")
-        return _summary([row for rank in ranks or [0] for row in rows if row["rank"] == rank], "name", str, "memory_bw_gbps")
+        chosen = [row for rank in ranks or [0] for row in rows if row["rank"] == rank]
+        return _summary(chosen, "name", str, "memory_bw_gbps") if chosen else cls._empty_summary(t, ranks or [0])
+
+    @staticmethod
+    def _empty_summary(t: Trace, ranks: list[int]) -> Optional[Any]:
+        """Without rows where there are copies and none has a bandwidth; None without copies."""
+        kernels = t.store.rows("kernel-breakdown", "kernel")
+        if not any(row["kernel_type"] == KernelType.MEMORY.name and row["rank"] in ranks for row in kernels):
+            return None
+        points = pd.DataFrame({"rank": pd.Series(dtype="int64"), "name": pd.Series(dtype=str), "memory_bw_gbps": pd.Series(dtype="float64")})
+        return points.groupby(["rank", "name"]).describe()

@@ -111,7 +111,16 @@ class Store:
             sync = "SELECT max(json_extract(args, '$.stream')) FROM event WHERE trace = ? AND cat = 'cuda_sync'"
             named = run.query(sync, number)[0][0]
             most = max(-1 if most is None else most, named if isinstance(named, int) else -1)
+            if self._has_copies_without_stream(rank):
+                most = max(most, 1 << 16)  # HTA gives them one of 32 bits
         return smallest_integer(-1 if most is None else most)
+
+    def _has_copies_without_stream(self, rank: int) -> bool:
+        """Older traces of MTIA."""
+        run, number = self.of_rank(rank)
+        sql = ("SELECT 1 FROM event WHERE trace = ? AND cat = 'mtia_ccp_events' AND name LIKE 'dma%' AND "
+               "json_extract(args, '$.stream') IS NULL LIMIT 1")
+        return len(run.query(sql, number)) > 0
 
     def stream_type(self, ranks: list[int]) -> str:
         """Of the streams of several ranks in one column."""
