@@ -178,7 +178,7 @@ static int serve(const serve_options *given, char **paths, size_t count)
 static const char *find_mistake(const serve_options *given)
 {
     if (given->port > 65535)
-        return "invalid value for --port (expected: at most 65535)";
+        return "invalid value for --port (expected: 0 to 65535)";
     if (given->token && !kino__server_token_is_good(given->token))
         return "invalid value for --token (expected: 8 to 128 letters, digits, '-', '.', '_' or "
                "'~')";

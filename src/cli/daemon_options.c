@@ -13,7 +13,7 @@ int kino__daemon_connect(const kino__command *command, const kino__daemon_option
 {
     kino_error err;
     if (options->port > 65535)
-        return kino__report_usage(command, "invalid value for --port (expected: at most 65535)");
+        return kino__report_usage(command, "invalid value for --port (expected: 0 to 65535)");
     if (options->socket && (options->host || options->port))
         return kino__report_usage(command, "--socket cannot be combined with --host or --port");
     kino__client_where where = {

@@ -104,6 +104,20 @@ static bool set_value(kino__settings *s, int i, kino_str text)
     return false;
 }
 
+static const char *expected(kind of)
+{
+    static const char *const texts[] = {
+        [KIND_TEXT] = "text",
+        [KIND_BOOL] = "yes or no",
+        [KIND_PORT] = "0 to 65535, or none",
+        [KIND_SECONDS] = "seconds, such as 2 or 0.5",
+        [KIND_COUNT] = "0 to 1000000",
+        [KIND_LEVEL] = "error, warning, info or debug",
+        [KIND_LOG_FORMAT] = "text or json",
+    };
+    return texts[of];
+}
+
 static kino_status set(kino__settings *s, int i, kino_str text, const char *origin, kino_error *err)
 {
     kino_str copy = kino__arena_copy(&s->arena, text);
@@ -113,8 +127,8 @@ static kino_status set(kino__settings *s, int i, kino_str text, const char *orig
         if ((unsigned char)copy.data[at] < 0x20)
             return kino__fail(err, KINO_ARGUMENT, "%s contains a control character", list[i].name);
     if (!set_value(s, i, copy))
-        return kino__fail(err, KINO_ARGUMENT, "invalid value '%.100s' for %s", copy.data,
-                          list[i].name);
+        return kino__fail(err, KINO_ARGUMENT, "invalid value '%.100s' for %s (expected: %s)",
+                          copy.data, list[i].name, expected(list[i].kind));
     s->texts[i] = copy.data;
     s->origins[i] = origin;
     return KINO_OK;

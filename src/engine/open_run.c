@@ -247,7 +247,11 @@ static kino_status check_any(const kino_run *run, const kino__discovery *found, 
     if (loaded)
         return KINO_OK;
     if (options->rank_count && !is_all_left_out(run, found))
-        return kino__fail(err, KINO_NOT_FOUND, "no trace in '%s' has a requested rank", run->label);
+        return kino__fail(err, KINO_NOT_FOUND,
+                          options->rank_count == 1 ? "no trace in '%s' has the requested rank"
+                                                   : "no trace in '%s' has one of the requested "
+                                                     "ranks",
+                          run->label);
     kino_status st = KINO_NOT_FOUND;
     if (is_all_left_out(run, found))
         st = fail_left_out(run, err);

@@ -244,10 +244,30 @@ static kino_status take_results(kino__report *report, work *w, kino_error *err)
     return KINO_OK;
 }
 
-static kino_status compose(kino__report *report, kino_run *run, work *w, kino_error *err)
+/* Findings and sums of operators and kernels do not depend on the chosen steps. */
+static kino_status note_steps(kino__report *report, const char *steps, kino_error *err)
+{
+    kino__buffer text = {0};
+    kino__buffer_printf(&text,
+                        "only the step time and its parts are restricted to steps %s; findings, "
+                        "operators, kernels and memory cover all steps",
+                        steps);
+    kino__note *slot = text.failed ? NULL : kino__vec_add(&report->notes);
+    if (slot)
+        *slot = (kino__note){kino__report_copy(report, kino__buffer_str(&text)).data, {0}};
+    kino__buffer_deinit(&text);
+    return slot && slot->text ? KINO_OK : kino__fail_nomem(err);
+}
+
+static kino_status compose(kino__report *report, kino_run *run, work *w, const char *steps,
+                           kino_error *err)
 {
     const kino__report_facts *facts = w->jobs[0].partials[0];
     kino__report_numbers numbers = {.step_time = KINO_NO_INT, .losses = KINO_NO_INT};
+    if (steps && facts->steps.count == 0)
+        return kino__fail(err, KINO_NOT_FOUND, "no step of '%s' matches '%s'", run->label, steps);
+    if (steps)
+        KINO_TRY(note_steps(report, steps, err));
     KINO_TRY(take_results(report, w, err));
     kino__report_head(report, run, facts);
     kino__report_steps(report, facts, &numbers);
@@ -290,7 +310,7 @@ static kino_status make(work *w, kino_run *run, const kino_report_options *given
 {
     KINO_TRY(add_jobs(w, run, given, err));
     KINO_TRY(kino__map_reduce_run(&w->map, err));
-    return compose(report, run, w, err);
+    return compose(report, run, w, given->steps, err);
 }
 
 kino_status kino_run_report(kino_run *run, const kino_report_options *options, kino_report **out,
