@@ -58,5 +58,7 @@ void kino__cost_model_free(kino__cost_model *model);
 
 kino__cost kino__cost_of(const kino__cost_model *model, const kino__op_call *call);
 kino__cost_role kino__cost_role_of(const kino__cost_model *model, kino_str name);
+/* Does it cost nothing whatever it is called with: a view, an allocation? */
+bool kino__cost_is_free(const kino__cost_model *model, kino_str name);
 
 #endif

@@ -85,7 +85,7 @@ static bool fail(reader *r, size_t at, const char *what)
     return false;
 }
 
-static bool emit(reader *r, int code, int64_t value)
+static bool emit(reader *r, unsigned code, int64_t value)
 {
     kino__expression_step *step = kino__vec_add(r->code);
     if (!step)
@@ -147,7 +147,7 @@ static bool read_call(reader *r, kino_str name, size_t start)
     }
     if (!take(r, ')'))
         return fail(r, r->at, "a closing parenthesis is expected");
-    return emit(r, CALL + (int)f, 0);
+    return emit(r, CALL + (unsigned)f, 0);
 }
 
 static bool read_name(reader *r)
@@ -395,7 +395,7 @@ static int64_t divide(int64_t a, int64_t b, bool is_modulo)
     return is_modulo ? a % b : a / b;
 }
 
-static int64_t combine(int code, int64_t a, int64_t b)
+static int64_t combine(unsigned code, int64_t a, int64_t b)
 {
     if (a == KINO_NO_INT || b == KINO_NO_INT)
         return KINO_NO_INT;

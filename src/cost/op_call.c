@@ -1,6 +1,7 @@
 /* op_call.c - one call of an operator; see the header. */
 #include "cost/op_call.h"
 
+#include "base/map.h"
 #include "cost/marker.h"
 #include "cost/python_literal.h"
 #include "names/op_marker.h"
@@ -126,9 +127,23 @@ static known_args find_args(kino_str args)
     kino_str key, value;
     while (kino__args_iter_next(&it, &key, &value))
         for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-            if (kino__str_equal(key, keys[i].key))
+            if (key.size == keys[i].key.size && key.data[0] == keys[i].key.data[0] &&
+                memcmp(key.data, keys[i].key.data, key.size) == 0)
                 *keys[i].value = value;
     return found;
+}
+
+uint64_t kino__op_call_kineto_key(kino_str args)
+{
+    known_args found = find_args(args);
+    const kino_str parts[] = {found.dims,        found.old_dims,     found.types,      found.values,
+                              found.elements_in, found.elements_out, found.group_size, found.dtype};
+    uint64_t key = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        uint64_t own = parts[i].size ? kino__hash_bytes(parts[i].data, parts[i].size) : i;
+        key = kino__hash_u64(key ^ own) + i;
+    }
+    return key;
 }
 
 static int64_t to_int(kino_str value)

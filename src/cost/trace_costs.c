@@ -38,6 +38,7 @@ typedef struct name_info {
     uint8_t kind; /* of annotations */
     uint8_t role, direction;
     bool is_known; /* role and direction are */
+    bool is_free;  /* costs nothing, whatever its inputs are */
 } name_info;
 
 typedef struct maker {
@@ -49,12 +50,15 @@ typedef struct maker {
     kino__op_call call;
     kino__text_cursor cursor;
     kino__map by_hash;             /* of costs: the last of them */
+    kino__map by_call;             /* of names and inputs: the cost */
     KINO__VEC(uint32_t) next_cost; /* the one before with the same hash */
     kino__map backward_of;         /* row of a forward operator -> op with its gradient */
     KINO__VEC(uint32_t) unsolved;  /* ops that lack something */
 } maker;
 
 /* -- costs, each kept once -- */
+
+enum { UNKNOWN, FREE }; /* the first two */
 
 static bool is_same_cost(const kino__cost *a, const kino__cost *b)
 {
@@ -155,6 +159,7 @@ static bool learn_name(maker *m, uint32_t row, bool is_marker, name_info *info)
         name = m->call.name;
     }
     info->role = (uint8_t)kino__cost_role_of(m->model, name);
+    info->is_free = kino__cost_is_free(m->model, name);
     info->direction = kino__marker_is_backward(name, false) ? KINO__OP_BACKWARD : KINO__OP_FORWARD;
     info->is_known = true;
     return true;
@@ -201,19 +206,33 @@ static bool uses_result(const kino__cost *cost)
            cost->family == kino__cost_family_fused.name;
 }
 
+/* The cost of the call of a row; KINO_NO_ROW: memory is out. Calls of one name with the same inputs
+ * are computed once. */
+static uint32_t cost_row(maker *m, uint32_t row, bool is_marker)
+{
+    kino_strid name = m->trace->name[row];
+    uint64_t inputs =
+        is_marker ? 0 : kino__op_call_kineto_key(kino__args_text(m->trace, row, &m->cursor));
+    uint32_t *place = kino__map_put(&m->by_call, kino__hash_u64(inputs ^ name), KINO_NO_ROW);
+    if (!place || *place != KINO_NO_ROW)
+        return place ? *place : KINO_NO_ROW;
+    if (!read_call(m, row, is_marker))
+        return KINO_NO_ROW;
+    kino__cost cost = kino__cost_of(m->model, &m->call);
+    return *place = keep_cost(m, &cost);
+}
+
 static bool cost_call(maker *m, uint32_t index, bool is_marker)
 {
     kino__costed_op *op = &m->out->ops.items[index];
-    if (!read_call(m, op->row, is_marker))
-        return false;
-    kino__cost cost = kino__cost_of(m->model, &m->call);
-    op->cost = keep_cost(m, &cost);
+    op->cost = cost_row(m, op->row, is_marker);
     if (op->cost == KINO_NO_ROW)
         return false;
-    if (op->direction == KINO__OP_BACKWARD && m->call.inputs.items.count &&
-        !note_backward(m, index))
+    const kino__cost *cost = &m->out->costs.items[op->cost];
+    bool is_told = uses_result(cost) && !is_marker;
+    if (op->direction == KINO__OP_BACKWARD && is_told && !note_backward(m, index))
         return false;
-    if (!cost.reason || is_marker || !uses_result(&cost))
+    if (!cost->reason || !is_told)
         return true;
     uint32_t *slot = kino__vec_add(&m->unsolved);
     if (slot)
@@ -237,9 +256,9 @@ static bool add_op(maker *m, uint32_t row, uint32_t around, bool is_marker)
     *op = (kino__costed_op){.row = row,
                             .parent = around,
                             .charged = KINO_NO_ROW,
-                            .cost = 0,
+                            .cost = info->is_free ? FREE : UNKNOWN,
                             .direction = is_backward ? KINO__OP_BACKWARD : KINO__OP_FORWARD};
-    return info->role == KINO__COST_NO_ROLE || cost_call(m, index, is_marker);
+    return info->role == KINO__COST_NO_ROLE || info->is_free || cost_call(m, index, is_marker);
 }
 
 /* Rows of a track: parents stand before their children, so each finds the op around it at its
@@ -517,14 +536,14 @@ static bool charge_ops(maker *m)
 
 static bool make(maker *m)
 {
-    kino__cost nothing = {0};
-    kino__cost_unknown(&nothing, "no family knows the operator");
+    kino__cost unknown = {0}, nothing = {.family = kino__cost_family_copy.name};
+    kino__cost_unknown(&unknown, "no family knows the operator");
     m->nesting = kino__link_nesting(m->trace);
     m->names = calloc(kino__string_pool_count(&m->trace->strings) + 1, sizeof *m->names);
     m->out->op_of_row = malloc(((size_t)m->trace->event_count + 1) * sizeof *m->out->op_of_row);
     m->out->row_count = m->trace->event_count;
-    return m->nesting && m->names && m->out->op_of_row && keep_cost(m, &nothing) != KINO_NO_ROW &&
-           find_ops(m) && solve_all(m) && charge_ops(m);
+    return m->nesting && m->names && m->out->op_of_row && keep_cost(m, &unknown) == UNKNOWN &&
+           keep_cost(m, &nothing) == FREE && find_ops(m) && solve_all(m) && charge_ops(m);
 }
 
 kino_status kino__trace_costs_init(kino__trace_costs *costs, const kino__trace *trace,
@@ -534,11 +553,13 @@ kino_status kino__trace_costs_init(kino__trace_costs *costs, const kino__trace *
     KINO_TRY(kino__trace_require(trace, KINO__COLUMN_ALL, NULL, err));
     maker m = {.out = costs, .trace = trace, .model = model};
     kino__map_init(&m.by_hash, NULL);
+    kino__map_init(&m.by_call, NULL);
     kino__map_init(&m.backward_of, NULL);
     kino__text_cursor_init(&m.cursor, trace->text);
     bool is_good = make(&m);
     kino__text_cursor_deinit(&m.cursor);
     kino__map_deinit(&m.by_hash);
+    kino__map_deinit(&m.by_call);
     kino__map_deinit(&m.backward_of);
     kino__vec_deinit(&m.next_cost);
     kino__vec_deinit(&m.unsolved);
