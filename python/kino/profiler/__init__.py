@@ -15,6 +15,7 @@ from torch.profiler import (DeviceType, ExecutionTraceObserver, ProfilerAction, 
                             supported_activities)
 
 from .._bridge import attach as join_requests
+from . import profiler as profiler
 from ._annotation import record_function
 from ._emit import emit_itt, emit_nvtx
 from ._profile import _KinetoProfile as _KinetoProfile

@@ -653,6 +653,17 @@ def other_threads(P, A):
 
 
 @same
+def ranges_that_end_elsewhere(P, A):
+    with P.profile(activities=[CPU], experimental_config=_ExperimentalConfig(profile_all_threads=True)) as p:
+        annotation = P.record_function("elsewhere")
+        annotation.__enter__()
+        thread = threading.Thread(target=lambda: annotation.__exit__(None, None, None))
+        thread.start()
+        thread.join()
+    return [(event.name, event.is_async) for event in p.events()]
+
+
+@same
 def exceptions(P, A):
     p = P.profile(activities=[CPU])
     error = raised(lambda: _fail_inside(P, p))
@@ -676,7 +687,7 @@ def observed(function, module):
 
 
 # Observations that differ, with PyTorch's answer and Kino's. Explained in docs/python/profiler.md, "Differences".
-DIFFERENT = {"no_kinds_of_activities": (11, 0)}
+DIFFERENT = {"no_kinds_of_activities": (11, 0), "ranges_that_end_elsewhere": ([("elsewhere", True)], [("elsewhere", False)])}
 # Those that need a bridge which tells its features.
 OF_THE_BRIDGE = ("fast_ranges_with_keyword_inputs", "fast_ranges_of_users", "overload_names", "module_hierarchy_of_scripts", "numbers_of_an_execution_trace",
                  "shapes_of_custom_functions")

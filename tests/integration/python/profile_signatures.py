@@ -3,7 +3,7 @@ import inspect
 import warnings
 
 import kino.autograd.profiler
-import kino.profiler
+import kino.profiler.profiler
 import torch
 
 # By class: what Kino takes beside PyTorch's arguments.
@@ -70,6 +70,7 @@ def check_places(report):
     for name in torch.profiler.__all__:
         report.check(f"kino.{name} is kino.profiler's", getattr(kino, name) is getattr(kino.profiler, name))
     report.check("what is PyTorch's own is passed on", kino.profiler._ExperimentalConfig is torch.profiler._ExperimentalConfig)
+    report.check("the module in which PyTorch has its profiler", kino.profiler.profiler.profile is kino.profile and kino.profiler.profiler.schedule is kino.schedule)
     report.check("an annotation is one of PyTorch's", issubclass(kino.record_function, torch.profiler.record_function))
     report.check("emit_nvtx and emit_itt", kino.emit_nvtx is kino.autograd.profiler.emit_nvtx and kino.emit_itt is kino.profiler.emit_itt)
 
