@@ -40,7 +40,7 @@
 extern "C" {
 #endif
 
-/* The ABI as the specification of Arrow defines it; whoever includes it first defines it. */
+/* The ABI as the specification of Arrow defines it; the first header that declares it defines it. */
 #ifndef ARROW_C_DATA_INTERFACE
 #    define ARROW_C_DATA_INTERFACE
 
@@ -108,7 +108,7 @@ typedef struct kino_events_options {
     size_t parameter_count;
     const bool *cancel; /* polled, or NULL */
     /* Called once, from any thread, when neither the stream nor an array of it uses the run any
-     * more, also when the call fails; NULL: the caller sees to it that the run outlives them. */
+     * more, also when the call fails; NULL: the caller makes sure that the run outlives them. */
     void (*release)(void *owner);
     void *owner;
 } kino_events_options;

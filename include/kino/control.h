@@ -29,7 +29,7 @@ extern "C" {
 /* Requests a trace and returns immediately. Invalid text, a request that cannot be carried out as
  * written, and a request that comes while another is in progress are refused with the reason. */
 KINO_API kino_status kino_request(const char *config, kino_error *err);
-/* Cancels the request in progress, whoever made it; returns immediately. KINO_NOT_FOUND: there is
+/* Cancels the request in progress, regardless of its source; returns immediately. KINO_NOT_FOUND: there is
  * none; KINO_UNAVAILABLE: its trace is already being written. */
 KINO_API kino_status kino_cancel(kino_error *err);
 /* Waits until no request is in progress and returns how the last one ended: KINO_OK if its trace

@@ -8,7 +8,7 @@
  *               exports the function kino_device_plugin_v1
  *   by itself   a library that is in the process for other reasons (a layer of a runtime, a
  *               framework) calls kino_device_register
- *   built in    the program does, or libkino has it (CUDA by CUPTI): those are looked for when a
+ *   built in    the program does, or libkino has it (CUDA by CUPTI): those are searched for when a
  *               session is prepared, and not mentioned where there is no such device
  *
  * examples/plugin is a complete plug-in to start from. The calls that libkino makes to a backend:
@@ -165,7 +165,7 @@ typedef struct kino_device_memory {
     int64_t bytes; /* negative: freed */
 } kino_device_memory;
 
-/* What libkino does for a backend. Each backend gets its own; it stays valid for ever. The first
+/* What libkino does for a backend. Each backend gets its own; it stays valid forever. The first
  * argument is always this struct. Any thread may call; nothing here blocks for long, and all but
  * name, key and add_device are meant for hot paths. Outside of a recording nothing is kept.
  *
@@ -268,7 +268,7 @@ typedef struct kino_device_backend {
     void (*describe)(void *context, uint64_t id, const char *json);
 } kino_device_backend;
 
-/* What a plug-in exports: `kino_device_plugin_v1`. The backend stays valid for ever (plug-ins are
+/* What a plug-in exports: `kino_device_plugin_v1`. The backend stays valid forever (plug-ins are
  * never unloaded). NULL with a reason in err: it cannot work here. */
 typedef const kino_device_backend *(*kino_device_entry)(const kino_device_host *host,
                                                         kino_error *err);

@@ -366,7 +366,7 @@ typedef struct kino_merge_options {
     }
 
 /* All traces as one, on the run's common clock: pids and ids are renumbered where those of two
- * traces would be taken for the same (docs/formats/merged.md). */
+ * traces would be mistaken for each other (docs/formats/merged.md). */
 KINO_API KINO_NODISCARD kino_status kino_run_merge(kino_run *run, const kino_merge_options *options,
                                                    kino_run **out, kino_error *err);
 
@@ -404,7 +404,7 @@ typedef struct kino_critical_overlay_options {
     }
 
 /* The traces with their critical path drawn in: events on it have the argument "critical", arrows
- * lead along its edges. Spans off the path are left out, but for annotations and Python frames. A
+ * lead along its edges. Spans off the path are left out, except for annotations and Python frames. A
  * trace without the annotation is left unchanged, with a warning; none that has it is
  * KINO_NOT_FOUND. */
 KINO_API KINO_NODISCARD kino_status kino_run_overlay_critical_path(

@@ -102,7 +102,7 @@ typedef struct kino_table_data {
         sizeof(kino_table_data), 0, NULL, NULL, NULL, NULL, NULL, 0, 0, false                      \
     }
 
-/* An answer of one's own, to be rendered like any other. Everything is copied, but for `title` and
+/* An answer of one's own, to be rendered like any other. Everything is copied, except for `title` and
  * `empty_text`, which must be constant. Notes end with NULL, or are NULL. */
 KINO_API KINO_NODISCARD kino_status kino_result_make(const char *name,
                                                      const kino_table_data *const *tables,
