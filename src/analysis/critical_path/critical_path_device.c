@@ -69,7 +69,7 @@ static bool find_first_work(device *d)
     for (size_t i = 0; ok && i < q.points.count; i++) {
         const kino__queue_point *p = &q.points.items[i];
         now += i && p->stream != q.points.items[i - 1].stream;
-        uint32_t launch = (uint32_t)f->link[p->work];
+        uint32_t launch = kino__queue_launch(&q, f, p);
         if (p->at == p->work) {
             d->is_first[p->work] = segment[launch] == now && was_empty[launch] &&
                                    p->length == (int64_t)put[launch] - 1;

@@ -40,11 +40,26 @@ static bool add_point(kino__queue *q, const kino__frame *f, uint32_t at, uint32_
     return true;
 }
 
-/* Work that a call of the host has put on a device. */
-static bool is_work(const kino__frame *f, uint32_t at)
+/* The first event of the file; see kino__queue_launch. */
+static uint32_t find_first(const kino__frame *f)
+{
+    for (uint32_t at = 0; at < f->count && f->mode != KINO__FRAME_DEFAULT; at++)
+        if (f->trace->number[f->row[at]] == 0)
+            return at;
+    return KINO_NO_ROW;
+}
+
+/* The call of the host that has put work on a device, KINO_NO_ROW: none, or it is not work. */
+static uint32_t launch_of(const kino__frame *f, uint32_t at, uint32_t first)
 {
     const uint8_t both = KINO__FRAME_DEVICE | KINO__FRAME_GPU_SIDE;
-    return (f->flags[at] & both) == both && f->link[at] >= 0;
+    if ((f->flags[at] & both) != both)
+        return KINO_NO_ROW;
+    if (f->link[at] >= 0)
+        return (uint32_t)f->link[at];
+    bool is_of_first = f->link[at] == KINO__LINK_MISSING && first != KINO_NO_ROW &&
+                       f->correlation[at] == f->correlation[first];
+    return is_of_first ? first : KINO_NO_ROW;
 }
 
 /* Every piece of work whose launch counts: one up at the launch, one down at its start. */
@@ -52,15 +67,16 @@ static bool add_points(kino__queue *q, const kino__frame *f, const uint8_t *is_l
 {
     uint8_t *is_used = kino__large_new((size_t)f->count + 1, sizeof *is_used);
     size_t count = 0;
+    q->first = find_first(f);
     for (uint32_t at = 0; at < f->count; at++)
-        count += is_work(f, at);
+        count += launch_of(f, at, q->first) != KINO_NO_ROW;
     bool ok = is_used && kino__vec_reserve(&q->points, 2 * count);
     for (uint32_t at = 0; ok && at < f->count; at++) {
-        if (!is_work(f, at) || !is_counted(f, (uint32_t)f->link[at], is_launch)) {
+        uint32_t launch = launch_of(f, at, q->first);
+        if (launch == KINO_NO_ROW || !is_counted(f, launch, is_launch)) {
             q->unlaunched += f->mode == KINO__FRAME_DEFAULT && kino__frame_is_device(f, at);
             continue;
         }
-        uint32_t launch = (uint32_t)f->link[at];
         is_used[launch] = 1;
         ok = add_point(q, f, launch, at, 1) && add_point(q, f, at, at, -1);
     }

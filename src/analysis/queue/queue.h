@@ -14,11 +14,20 @@ typedef struct kino__queue_point {
 
 typedef struct kino__queue {
     KINO__VEC(kino__queue_point) points; /* by stream, then time; a launch before a start */
+    uint32_t first;     /* HTA modes: position of the first event of the file, or KINO_NO_ROW */
     uint64_t doubled;   /* HTA modes: launches that share a correlation; HTA itself fails then */
     int64_t unlaunched; /* DEFAULT: device work that is in no queue, as nothing here launched it */
 } kino__queue;
 
 KINO_NODISCARD bool kino__queue_make(const kino__frame *f, kino__queue *out);
 void kino__queue_deinit(kino__queue *queue);
+
+/* Position of the call that launched the work of a point. HTA takes the number of the first event,
+ * 0, for "no partner": work that it launched has no link. */
+static inline uint32_t kino__queue_launch(const kino__queue *queue, const kino__frame *f,
+                                          const kino__queue_point *point)
+{
+    return f->link[point->work] >= 0 ? (uint32_t)f->link[point->work] : queue->first;
+}
 
 #endif

@@ -93,6 +93,36 @@ TEST(every_full_stream_is_shown_but_one_by_hta)
     kino__trace_free(trace);
 }
 
+/* HTA: the link of the kernel to the event with number 0 is none, that of the launch counts. */
+TEST(a_launch_that_is_the_first_event_counts_for_hta)
+{
+    kino__trace *trace = FIXTURE({.cat = "cuda_runtime",
+                                  .name = "cudaLaunchKernel",
+                                  .track = 1,
+                                  .ts = 1000,
+                                  .dur = 1000,
+                                  .bind = 1},
+                                 {.cat = "kernel",
+                                  .name = "of the launch",
+                                  .track = 7,
+                                  .ts = 5000,
+                                  .dur = 1000,
+                                  .bind = 1,
+                                  .args = "{\"stream\": 7}"},
+                                 {.cat = "kernel",
+                                  .name = "of a launch that is not in the trace",
+                                  .track = 7,
+                                  .ts = 7000,
+                                  .dur = 1000,
+                                  .bind = 2,
+                                  .args = "{\"stream\": 7}"});
+    check_rows(trace, "queue-length", "compat=hta", "queue_length_summary", "stream,count,max",
+               "7,2,1");
+    check_rows(trace, "queue-length", "", "queue_length_summary", "stream,count,max", "7,2,1");
+    check_rows(trace, "critical-path", "compat=hta annotation=", "graph", "nodes,is_ok", "4,1");
+    kino__trace_free(trace);
+}
+
 TEST(a_graph_launch_puts_all_its_kernels_in_the_queue)
 {
     kino__trace *trace =
