@@ -57,7 +57,7 @@ class profile:  # noqa: N801 (PyTorch's name)
         self.all_threads = all_threads or _config.is_set(self.experimental_config, "profile_all_threads")
         self.kineto_activities = _config.kineto_activities(use_cpu, use_kineto, self.use_device)
         self.entered = False
-        self.is_recording = False
+        self.is_recording = self._is_inside_another = False
         self.trace_id = ""
         self.kineto_results: Optional[Results] = None
         self.profiling_start_time_ns = self.profiling_end_time_ns = 0
@@ -134,9 +134,10 @@ class profile:  # noqa: N801 (PyTorch's name)
             window.metadata(key, text)
         self._pending.clear()
         self._counts = _bridge.counts()
-        torch_profiler._run_on_profiler_start()
         window.start()
         self.is_recording = True
+        self._is_inside_another = torch_profiler._is_profiler_enabled  # PyTorch's own, which goes on afterwards
+        torch_profiler._run_on_profiler_start()
         self._tracing.start()
         self._switch(self.use_cpu and self.activity_filters.get(ProfilerActivity.CPU) != set())
         self._stats.profiler_enable_call_duration_us = _microseconds_since(before)
@@ -151,7 +152,8 @@ class profile:  # noqa: N801 (PyTorch's name)
         self.metadata("kino_overhead", _metadata.overhead(self._counts, _bridge.counts()))
         window.stop()
         self.is_recording = False
-        torch_profiler._run_on_profiler_stop()
+        if not self._is_inside_another:
+            torch_profiler._run_on_profiler_stop()
         self.profiling_end_time_ns = before
         self._stats.profiler_disable_call_duration_us = _microseconds_since(before)
         self._stats.profiling_window_duration_sec = (before - self.profiling_start_time_ns) / 1e9

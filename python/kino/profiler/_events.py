@@ -199,10 +199,10 @@ class _Reader:
 def function_events(result: Results, profiler: Any, timeout: Optional[float]) -> list[FunctionEvent]:
     """The events of a window, as far as the timeout (seconds) lets them be read. Times of windows that are added to others count from
     the first one's start."""
+    deadline = _Deadline(timeout)
     document = result.document()
     if profiler.origin is None:
         profiler.origin = start_of(document)
-    deadline = _Deadline(timeout)
     found = _Reader(document, profiler, profiler.origin).read(deadline)
     if deadline.is_over:
         _log.warning("reading the profiler's events timed out after %.3f seconds: partial results, %d events", timeout, len(found))

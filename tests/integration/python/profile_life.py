@@ -169,6 +169,11 @@ def check_nested(report):
     with torch.profiler.profile(activities=CPU, profile_memory=True) as theirs, \
             kino.profile(activities=CPU, profile_memory=True, record_shapes=True) as ours:
         X.add(1)
+    with torch.profiler.profile(activities=CPU):
+        with kino.profile(activities=CPU):
+            pass
+        report.check("and PyTorch's goes on when ours ends", torch.autograd.profiler._is_profiler_enabled)
+    report.check("until it ends", not torch.autograd.profiler._is_profiler_enabled)
     theirs.export_chrome_trace("theirs.json")
     report.check("inside torch.profiler: both have the operators", "aten::add" in names("theirs.json") and "aten::add" in written(ours))
 
