@@ -147,6 +147,7 @@ class FunctionsResult(Result):
     lines: Table
     waits: Table
     python: Table
+    python_lines: Table
 
 class AnalysisMethods:
     def analyze(self, name: str, /, **params: Any) -> Any: ...
@@ -1048,9 +1049,10 @@ class AnalysisMethods:
             lines: the same by line; lines without self time are left out
             waits: one row per place where threads were not running; longest first
             python: one row per Python function, by samples of the stacks of threads that use the processor; most self time first
+            python_lines: the same by line, where it is known
 
         >>> [table.name for table in run.functions()]
-        ['functions', 'lines', 'waits', 'python']
+        ['functions', 'lines', 'waits', 'python', 'python_lines']
         """
 
     def recommendations(self, *, set: str | int | Iterable[str | int] | None = None, compat: Literal['tensorboard'] | None = None) -> Table:

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lines.h"
 #include "pytracer.h"
 
 enum {
@@ -28,7 +29,8 @@ enum {
     NAMES_MAX = 1 << 14, /* of one follower; a power of two */
     TRIES = 4,
     SCOUT_NS = 20000000,
-    BUSY_PERCENT = 10, /* of a period on the processor: less is waiting */
+    BUSY_PERCENT = 10,     /* of a period on the processor: less is waiting */
+    TABLE_BYTES = 1 << 16, /* of a code's lines: longer ones are not read */
 };
 
 typedef struct known_code {
@@ -41,7 +43,15 @@ typedef struct known_code {
 typedef struct open_frame {
     const void *code;
     kino_span span;
+    int line; /* where it was when it was innermost; 0: unknown */
 } open_frame;
+
+/* What a look finds. */
+typedef struct stack {
+    const void *codes[DEPTH_MAX]; /* from the innermost on */
+    size_t count;
+    uintptr_t place; /* in the innermost: what pytracer's version of Python keeps */
+} stack;
 
 typedef struct follower {
     pthread_t thread;
@@ -55,6 +65,7 @@ typedef struct follower {
     open_frame open[DEPTH_MAX];
     size_t name_count;
     known_code *names; /* NAMES_MAX, by hash */
+    unsigned char table[TABLE_BYTES];
 } follower;
 
 static struct {
@@ -94,6 +105,25 @@ static const void *next_frame(const frame_copy *frame, const void **code)
     return frame->f_back;
 }
 
+static uintptr_t place_in(const frame_copy *frame)
+{
+    return frame->f_lasti < 0 ? 0 : (uintptr_t)frame->f_lasti;
+}
+
+#    if PY_VERSION_HEX < 0x030a0000
+#        define LINES co_lnotab
+static const pytracer_lines_format lines_format = PYTRACER_LINES_NOTAB;
+#    else
+#        define LINES co_linetable
+static const pytracer_lines_format lines_format = PYTRACER_LINES_RANGES;
+#    endif
+
+static size_t offset_of(const void *code, uintptr_t place)
+{
+    (void)code;
+    return lines_format == PYTRACER_LINES_NOTAB ? place : place * 2;
+}
+
 #elif PY_VERSION_HEX < 0x030e0000
 typedef _PyInterpreterFrame frame_copy;
 #    define FRAME_BYTES offsetof(_PyInterpreterFrame, localsplus)
@@ -120,26 +150,65 @@ static const void *next_frame(const frame_copy *frame, const void **code)
 #    endif
     return frame->previous;
 }
+
+static uintptr_t place_in(const frame_copy *frame)
+{
+#    if PY_VERSION_HEX < 0x030d0000
+    return (uintptr_t)frame->prev_instr;
+#    else
+    return (uintptr_t)frame->instr_ptr;
+#    endif
+}
+
+#    define LINES co_linetable
+static const pytracer_lines_format lines_format = PYTRACER_LINES_LOCATIONS;
+
+static size_t offset_of(const void *code, uintptr_t place)
+{
+    uintptr_t begin = (uintptr_t)code + offsetof(PyCodeObject, co_code_adaptive);
+    return place > begin ? place - begin : 0;
+}
 #endif
 
 #if PY_VERSION_HEX < 0x030e0000
-/* Codes from the innermost on. 0: it has none, or it could not be read to its end. */
-static size_t read_stack(const follower *f, const void **codes)
+/* No codes: it has none, or it could not be read to its end. */
+static void read_stack(const follower *f, stack *out)
 {
     PyThreadState state;
     frame_copy frame;
     size_t count = 0;
+    out->count = 0;
     if (!peek(&state, f->state, sizeof state) || state.thread_id != f->python_id)
-        return 0;
+        return;
     for (const void *at = innermost(&state); at;) {
         const void *code;
         if (count == DEPTH_MAX || !peek(&frame, at, FRAME_BYTES))
-            return 0;
+            return;
         at = next_frame(&frame, &code);
+        if (code && count == 0)
+            out->place = place_in(&frame);
         if (code)
-            codes[count++] = code;
+            out->codes[count++] = code;
     }
-    return count;
+    out->count = count;
+}
+
+/* The line that the innermost function is at; 0: unknown. */
+static int line_of(follower *f, const stack *s)
+{
+    PyCodeObject code;
+    PyBytesObject table;
+    const void *address = s->codes[0];
+    if (!peek(&code, address, sizeof code) || ((PyObject *)&code)->ob_type != &PyCode_Type ||
+        !peek(&table, code.LINES, offsetof(PyBytesObject, ob_sval)) ||
+        ((PyObject *)&table)->ob_type != &PyBytes_Type)
+        return 0;
+    Py_ssize_t size = table.ob_base.ob_size;
+    if (size <= 0 || size > TABLE_BYTES ||
+        !peek(f->table, (const char *)code.LINES + offsetof(PyBytesObject, ob_sval), (size_t)size))
+        return 0;
+    return pytracer_line_at(lines_format, f->table, (size_t)size, code.co_firstlineno,
+                            offset_of(address, s->place));
 }
 #endif
 
@@ -256,40 +325,52 @@ static void close_what_is_old(follower *f)
             end_at(f->open[--f->depth].span.id, f->look_ticks + most);
 }
 
-/* The stack is `codes` now, innermost first. */
-static void show(follower *f, const void *const *codes, size_t count)
+#if PY_VERSION_HEX < 0x030e0000
+/* False: it has no name, so what it calls has no caller to stand in. */
+static bool open_frame_of(follower *f, const void *code, int line)
 {
-    size_t same = 0;
-    while (same < f->depth && same < count && f->open[same].code == codes[count - 1 - same])
-        same++;
-    close_down_to(f, same);
-    for (; f->depth < count; f->depth++) {
-        const void *code = codes[count - 1 - f->depth];
-        uint32_t text = text_of(f, code);
-        if (!text)
-            return; /* what it called has no caller to stand in */
-        f->open[f->depth] = (open_frame){code, kino_begin_text(text)};
-    }
+    uint32_t text = text_of(f, code);
+    if (!text)
+        return false;
+    kino_span span = kino_begin_text(text);
+    if (line)
+        kino_arg_int(span, "line", line);
+    f->open[f->depth++] = (open_frame){code, span, line};
+    return true;
 }
 
-#if PY_VERSION_HEX < 0x030e0000
+/* The innermost function has a span for each line that it is found at. */
+static void show(follower *f, const stack *s)
+{
+    size_t same = 0;
+    int line = line_of(f, s);
+    while (same < f->depth && same < s->count &&
+           f->open[same].code == s->codes[s->count - 1 - same])
+        same++;
+    if (same == s->count && f->open[same - 1].line != line)
+        same--;
+    close_down_to(f, same);
+    while (f->depth < s->count &&
+           open_frame_of(f, s->codes[s->count - 1 - f->depth], f->depth + 1 == s->count ? line : 0))
+        ;
+}
+
 static void look(follower *f)
 {
-    const void *codes[DEPTH_MAX];
-    size_t count = 0;
+    stack s;
     for (int i = 0; i < TRIES; i++) {
-        count = read_stack(f, codes);
-        if (count && (!f->bottom || codes[count - 1] == f->bottom))
+        read_stack(f, &s);
+        if (s.count && (!f->bottom || s.codes[s.count - 1] == f->bottom))
             break;
     }
-    if (!count) {
+    if (!s.count) {
         __atomic_add_fetch(&self.broken, 1, __ATOMIC_RELAXED);
         return;
     }
-    f->bottom = codes[count - 1]; /* again another one in all tries: so it is */
+    f->bottom = s.codes[s.count - 1]; /* again another one in all tries: so it is */
     __atomic_add_fetch(&self.samples, 1, __ATOMIC_RELAXED);
     f->look_ticks = kino_impl_v1_ticks();
-    show(f, codes, count);
+    show(f, &s);
 }
 #else
 static void look(follower *f)

@@ -482,6 +482,14 @@ static const kino_column python_columns[] = {
     {0},
 };
 
+static const kino_column python_line_columns[] = {
+    {"function", KINO_TYPE_STRING, NULL, "file, line of its definition, and name"},
+    {"line", KINO_TYPE_INT, NULL, "source line that was found running"},
+    {"self", KINO_TYPE_DURATION, NULL, "time at that line and in the C functions it calls"},
+    {"self_percent", KINO_TYPE_PERCENT, NULL, "share of all sampled time of Python threads"},
+    {0},
+};
+
 static const kino_table_info tables[] = {
     [KINO__FUNCTIONS_OF_FUNCTIONS] =
         {"functions", "one row per function, all ranks combined; most self time first",
@@ -498,6 +506,9 @@ static const kino_table_info tables[] = {
                                    "threads that use the processor; most self time first",
                                    python_columns, NULL,
                                    "not available: the trace has no samples of Python functions"},
+    [KINO__FUNCTIONS_OF_PYTHON_LINES] =
+        {"python_lines", "the same by line, where it is known", python_line_columns, NULL,
+         "not available: the trace has no samples of Python functions"},
     {0},
 };
 
@@ -557,10 +568,10 @@ static void add_text(kino__table *table, const partial *p, kino_strid id)
         kino__table_add_text(table, text_at(p, id));
 }
 
-static bool roll_up(const partial *p, places *functions, int64_t *all)
+static bool roll_up(const places *lines, places *functions, int64_t *all)
 {
-    for (size_t i = 0; i < p->lines.items.count; i++) {
-        place like = p->lines.items.items[i];
+    for (size_t i = 0; i < lines->items.count; i++) {
+        place like = lines->items.items[i];
         like.line = KINO_NO_INT;
         place *to = find_place(functions, &like);
         if (!to)
@@ -629,19 +640,32 @@ static bool add_waits(const partial *p, kino__table *table)
     return order != NULL;
 }
 
-static bool add_python(const partial *p, kino__table *table)
+static bool add_python(const partial *p, const places *functions, int64_t all, kino__table *table)
 {
-    uint32_t *order = sorted(p, &p->python);
-    int64_t all = 0;
-    for (size_t i = 0; i < p->python.items.count; i++)
-        all = kino__sum(all, p->python.items.items[i].self);
-    for (size_t i = 0; order && i < p->python.items.count; i++) {
-        const place *f = &p->python.items.items[order[i]];
+    uint32_t *order = sorted(p, functions);
+    for (size_t i = 0; order && i < functions->items.count; i++) {
+        const place *f = &functions->items.items[order[i]];
         add_text(table, p, f->function);
         kino__table_add_int(table, f->self);
         kino__table_add_real(table, share(f->self, all));
         kino__table_add_int(table, f->total);
         kino__table_add_real(table, share(f->total, all));
+    }
+    free(order);
+    return order != NULL;
+}
+
+static bool add_python_lines(const partial *p, int64_t all, kino__table *table)
+{
+    uint32_t *order = sorted(p, &p->python);
+    for (size_t i = 0; order && i < p->python.items.count; i++) {
+        const place *l = &p->python.items.items[order[i]];
+        if (l->self == 0 || l->line == KINO_NO_INT)
+            continue;
+        add_text(table, p, l->function);
+        kino__table_add_int(table, l->line);
+        kino__table_add_int(table, l->self);
+        kino__table_add_real(table, share(l->self, all));
     }
     free(order);
     return order != NULL;
@@ -664,15 +688,19 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
 {
     (void)a;
     const partial *p = value;
-    places functions = {0};
-    int64_t all = 0;
-    bool ok = roll_up(p, &functions, &all) &&
+    places functions = {0}, python = {0};
+    int64_t all = 0, all_python = 0;
+    bool ok = roll_up(&p->lines, &functions, &all) && roll_up(&p->python, &python, &all_python) &&
               add_functions(p, &functions, all,
                             kino__analysis_table(result, KINO__FUNCTIONS_OF_FUNCTIONS)) &&
               add_lines(p, all, kino__analysis_table(result, KINO__FUNCTIONS_OF_LINES)) &&
               add_waits(p, kino__analysis_table(result, KINO__FUNCTIONS_OF_WAITS)) &&
-              add_python(p, kino__analysis_table(result, KINO__FUNCTIONS_OF_PYTHON));
+              add_python(p, &python, all_python,
+                         kino__analysis_table(result, KINO__FUNCTIONS_OF_PYTHON)) &&
+              add_python_lines(p, all_python,
+                               kino__analysis_table(result, KINO__FUNCTIONS_OF_PYTHON_LINES));
     places_deinit(&functions);
+    places_deinit(&python);
     note_broken(p, result);
     if (p->without == p->traces)
         kino__result_lacks(result, "functions",

@@ -47,7 +47,7 @@ except ImportError as error:
     common.skip(f"NOT TESTED: kino._tracer is not built for this Python ({error})")
 
 from kino import _recorder  # noqa: E402 (the package must be found first)
-from tracer import calls, life, modules, names, samples, threads  # noqa: E402 (the package must be found first)
+from tracer import calls, life, lines, modules, names, samples, threads  # noqa: E402 (the package must be found first)
 
 
 def check_structs(report, folder):
@@ -66,7 +66,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         check_structs(report, folder)
-        for part in (names, calls, threads, life, modules, samples):
+        for part in (names, calls, threads, life, modules, lines, samples):
             part.run(report)
         os.chdir("/")
     return report.finish()

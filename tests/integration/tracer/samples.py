@@ -75,6 +75,10 @@ def shares(report):
                    "(SELECT 1 FROM event AS o WHERE o.track = e.track AND (o.name LIKE '%: hot' OR o.name LIKE '%: cold') AND "
                    "o.ts <= e.ts AND o.ts + o.dur >= e.ts + e.dur)")
     report.equal("stacks nest as the calls did", inside, [[0]])
+    loop = spin.__code__.co_firstlineno + 2
+    where = {int(line) for (line,) in query("SELECT DISTINCT CAST(json_extract(args, '$.line') AS INT) FROM event "
+                                            "WHERE name LIKE '%: spin' AND json_extract(args, '$.line') IS NOT NULL")}
+    report.check("lines are those of the loop", where and where <= {loop - 1, loop, loop + 1, loop + 2} and where & {loop, loop + 1}, (where, loop))
     report.equal("names are those of calls", {name for (name,) in query("SELECT DISTINCT name FROM event WHERE name LIKE '%: hot'")},
                  {f"tracer/samples.py({hot.__code__.co_firstlineno}): hot"})
 
