@@ -289,6 +289,27 @@ static bool fill_columns(const kino__trace *trace, column *const *made, size_t c
     return ok;
 }
 
+/* Integers among typed values need no text. */
+static bool has_only_ints(column *const *made, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (made[i]->type != COLUMN_INT)
+            return false;
+    return true;
+}
+
+static void take_ints(const kino__trace *trace, column *const *made, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        kino_str key = {made[i]->key + 1, made[i]->key_size - 2};
+        for (uint32_t row = 0; row < trace->event_count; row++) {
+            uint64_t place = kino__trace_place(trace, row);
+            if (place)
+                made[i]->values.ints[row] = trace->text->arg_int(trace->text, place, key);
+        }
+    }
+}
+
 /* Reads the arguments of all rows once, for up to BATCH columns. */
 static bool extract(const kino__trace *trace, column *const *made, size_t count)
 {
@@ -296,6 +317,10 @@ static bool extract(const kino__trace *trace, column *const *made, size_t count)
         return false;
     if (trace->source && trace->source->visit_arg)
         return fill_columns(trace, made, count);
+    if (trace->text && trace->text->arg_int && has_only_ints(made, count)) {
+        take_ints(trace, made, count);
+        return true;
+    }
     uint32_t *order = kino__trace_file_order_new(trace);
     if (!order)
         return false;

@@ -96,8 +96,8 @@ static void name_tracks(naming *n)
     }
 }
 
-/* The number at the end of "stream 7", the way 2021 files name their tids; KINO_NO_INT for
- * others. */
+/* The number in "stream 7", the way 2021 files name their tids, or "stream 7 of process 3", which
+ * tells those of several processes apart; KINO_NO_INT for others. */
 static int64_t stream_number(const kino__trace *trace, const kino__label *tid)
 {
     if (tid->kind == KINO__LABEL_INT)
@@ -107,10 +107,13 @@ static int64_t stream_number(const kino__trace *trace, const kino__label *tid)
         return KINO_NO_INT;
     kino_str text = kino__trace_string(trace, tid->text), prefix = KINO__STR("stream ");
     int64_t number;
-    if (!kino__str_starts_with(text, prefix) ||
-        !kino__str_to_int((kino_str){text.data + prefix.size, text.size - prefix.size}, &number))
+    if (!kino__str_starts_with(text, prefix))
         return KINO_NO_INT;
-    return number;
+    kino_str rest = {text.data + prefix.size, text.size - prefix.size};
+    const char *blank = memchr(rest.data, ' ', rest.size);
+    if (blank)
+        rest.size = (size_t)(blank - rest.data);
+    return kino__str_to_int(rest, &number) ? number : KINO_NO_INT;
 }
 
 /* Spans without any category that we know: a thread of some other program's Chrome trace. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/json_out.h"
+#include "store/args.h"
 #include "store/text_sources.h"
 
 enum { NUMBER_MOST = 10, CORRELATION = 0, EXTERNAL = 1, PAIR_SHARED_BITS = 31 };
@@ -267,6 +268,49 @@ static kino_str make_args(const kino__text *text, void *cursor, uint64_t place)
     return kino__made_cursor_end(out);
 }
 
+/* The last argument with this key, among what an event has and what it shares. */
+static bool find_argument(const args_text *self, uint64_t place, uint64_t key, argument *out)
+{
+    if (place & PAIR_BIT) {
+        if (key == self->correlation) {
+            *out = (argument){key, KINO__ARG_UINT, (uint32_t)place};
+            return true;
+        }
+        place = (place & ~PAIR_BIT) >> 32;
+    }
+    while (place) {
+        const unsigned char *at = (const unsigned char *)self->bytes.data + place - 1;
+        bool is_found = false;
+        argument a;
+        while (next_argument(&at, &a)) {
+            if (a.key == key) {
+                *out = a;
+                is_found = true;
+            }
+        }
+        if (is_found)
+            return true;
+        place = get_number(&at);
+    }
+    return false;
+}
+
+static int64_t get_int(const kino__text *text, uint64_t place, kino_str key)
+{
+    const args_text *self = (const args_text *)text;
+    kino_strid id = kino__string_pool_find(&self->texts, key);
+    argument a;
+    int64_t number;
+    if (id == KINO_NO_STRING || !find_argument(self, place, id, &a))
+        return KINO_NO_INT;
+    if (a.type == KINO__ARG_INT || a.type == KINO__ARG_UINT)
+        return a.type == KINO__ARG_UINT && a.value > INT64_MAX ? KINO_NO_INT : (int64_t)a.value;
+    if (a.type != KINO__ARG_TEXT && a.type != KINO__ARG_JSON)
+        return KINO_NO_INT;
+    kino_str value = kino__string_pool_text(&self->texts, (kino_strid)a.value);
+    return kino__json_to_int(value, &number) ? number : KINO_NO_INT;
+}
+
 static void free_text(kino__text *text)
 {
     args_text *self = (args_text *)text;
@@ -283,7 +327,8 @@ kino__text *kino__event_args_text_take(kino__event_args *args, kino__string_pool
     self->text = (kino__text){.cursor_new = kino__made_cursor_new,
                               .cursor_free = kino__made_cursor_free,
                               .free = free_text,
-                              .args = make_args};
+                              .args = make_args,
+                              .arg_int = get_int};
     self->texts = *texts;
     self->bytes = args->bytes;
     self->correlation = args->ids[CORRELATION];

@@ -22,6 +22,8 @@
 #include "store/link_internal.h"
 
 enum { NONE = UINT32_MAX };
+#define SEQUENCE_KEY "Sequence number"
+#define THREAD_KEY   "Fwd thread id"
 
 typedef struct member {
     int64_t ts;
@@ -37,9 +39,9 @@ typedef struct thread_vote {
 typedef struct forward_work {
     const kino__trace *trace;
     kino__arena *scratch;
-    const int64_t *sequence, *thread;
-    const kino__flows *flows; /* NULL: the trace has no autograd flows */
-    kino__map groups;         /* sequence number -> group */
+    const int64_t *sequence, *thread; /* columns; NULL: the text has the numbers at hand */
+    const kino__flows *flows;         /* NULL: the trace has no autograd flows */
+    kino__map groups;                 /* sequence number -> group */
     uint32_t group_count;
     uint32_t *first;   /* group_count + 1 entries: members[first[g] .. first[g + 1]) */
     member *members;   /* of a group: by track, start, row */
@@ -49,20 +51,40 @@ typedef struct forward_work {
     KINO__VEC(thread_vote) votes;
 } forward_work;
 
+static int64_t number_of(const forward_work *w, const int64_t *column, const char *key,
+                         uint32_t row)
+{
+    if (column)
+        return column[row];
+    const kino__text *text = w->trace->text;
+    uint64_t place = kino__trace_place(w->trace, row);
+    return place ? text->arg_int(text, place, kino__str_from(key)) : KINO_NO_INT;
+}
+
+static int64_t sequence_of(const forward_work *w, uint32_t row)
+{
+    return number_of(w, w->sequence, SEQUENCE_KEY, row);
+}
+
+static int64_t thread_of(const forward_work *w, uint32_t row)
+{
+    return number_of(w, w->thread, THREAD_KEY, row);
+}
+
 static bool is_numbered_op(const forward_work *w, uint32_t row)
 {
-    return w->sequence[row] >= 0 && kino__category_kind(w->trace->category[row]) == KINO__KIND_OP &&
-           kino__link_is_span(w->trace, row);
+    return kino__category_kind(w->trace->category[row]) == KINO__KIND_OP &&
+           kino__link_is_span(w->trace, row) && sequence_of(w, row) >= 0;
 }
 
 static bool is_forward(const forward_work *w, uint32_t row)
 {
-    return is_numbered_op(w, row) && w->thread[row] <= 0; /* absent is the smallest */
+    return is_numbered_op(w, row) && thread_of(w, row) <= 0; /* absent is the smallest */
 }
 
 static bool is_backward(const forward_work *w, uint32_t row)
 {
-    return is_numbered_op(w, row) && w->thread[row] > 0;
+    return is_numbered_op(w, row) && thread_of(w, row) > 0;
 }
 
 /* -- forward ops by number */
@@ -74,7 +96,7 @@ static bool group_forward_ops(forward_work *w)
     for (uint32_t row = 0; row < trace->event_count; row++) {
         if (!is_forward(w, row))
             continue;
-        uint32_t *group = kino__map_put(&w->groups, (uint64_t)w->sequence[row], w->group_count);
+        uint32_t *group = kino__map_put(&w->groups, (uint64_t)sequence_of(w, row), w->group_count);
         if (!group)
             return false;
         w->group_count += *group == w->group_count;
@@ -88,7 +110,7 @@ static bool group_forward_ops(forward_work *w)
         w->first[g] = 0;
     for (uint32_t row = 0; row < trace->event_count; row++)
         if (is_forward(w, row))
-            w->first[*kino__map_get(&w->groups, (uint64_t)w->sequence[row])]++;
+            w->first[*kino__map_get(&w->groups, (uint64_t)sequence_of(w, row))]++;
     uint32_t end = 0;
     for (uint32_t g = 0; g <= w->group_count; g++)
         w->first[g] = end +=
@@ -97,7 +119,7 @@ static bool group_forward_ops(forward_work *w)
         const kino__track *track = &trace->tracks.items[t];
         for (uint32_t row = track->first + track->count; row-- > track->first;)
             if (is_forward(w, row))
-                w->members[--w->first[*kino__map_get(&w->groups, (uint64_t)w->sequence[row])]] =
+                w->members[--w->first[*kino__map_get(&w->groups, (uint64_t)sequence_of(w, row))]] =
                     (member){trace->ts[row], t, row};
     }
     return true;
@@ -141,7 +163,7 @@ static bool vote_by_flows(forward_work *w)
             kino__category_kind(w->trace->category[flow->to]) != KINO__KIND_AUTOGRAD_FLOW)
             continue;
         if (is_backward(w, flow->to_span) && is_forward(w, flow->from_span) &&
-            !vote(w, w->thread[flow->to_span], kino__trace_track_of(w->trace, flow->from_span)))
+            !vote(w, thread_of(w, flow->to_span), kino__trace_track_of(w->trace, flow->from_span)))
             return false;
     }
     return true;
@@ -152,11 +174,12 @@ static bool vote_by_numbers(forward_work *w)
     for (uint32_t row = 0; row < w->trace->event_count; row++) {
         if (!is_backward(w, row))
             continue;
-        const uint32_t *group = kino__map_get(&w->groups, (uint64_t)w->sequence[row]);
+        const uint32_t *group = kino__map_get(&w->groups, (uint64_t)sequence_of(w, row));
         if (!group)
             continue;
         uint32_t track = w->members[w->first[*group]].track;
-        if (track == w->members[w->first[*group + 1] - 1].track && !vote(w, w->thread[row], track))
+        if (track == w->members[w->first[*group + 1] - 1].track &&
+            !vote(w, thread_of(w, row), track))
             return false;
     }
     return true;
@@ -207,10 +230,10 @@ static bool join_by_numbers(forward_work *w, uint32_t *forward)
     for (uint32_t row = 0; row < w->trace->event_count; row++) {
         if (!is_backward(w, row))
             continue;
-        const uint32_t *group = kino__map_get(&w->groups, (uint64_t)w->sequence[row]);
+        const uint32_t *group = kino__map_get(&w->groups, (uint64_t)sequence_of(w, row));
         if (!group)
             continue;
-        const uint32_t *index = kino__map_get(&w->threads, (uint64_t)w->thread[row]);
+        const uint32_t *index = kino__map_get(&w->threads, (uint64_t)thread_of(w, row));
         uint32_t track = index ? w->votes.items[*index].track : NONE;
         if (track == NONE && !w->by_start && !sort_by_start(w))
             return false;
@@ -234,18 +257,24 @@ static void join_by_flows(const forward_work *w, uint32_t *forward)
 
 static bool read_inputs(forward_work *w)
 {
-    static const char *const keys[] = {"Sequence number", "Fwd thread id"};
-    if (!kino__args_prepare(w->trace, keys, 2))
+    static const char *const keys[] = {SEQUENCE_KEY, THREAD_KEY};
+    bool is_at_hand = w->trace->text && w->trace->text->arg_int;
+    if (is_at_hand && !kino__trace_need(w->trace, KINO__COLUMN_PLACE, NULL))
         return false;
-    w->sequence = kino__args_int_column(w->trace, keys[0]);
-    w->thread = kino__args_int_column(w->trace, keys[1]);
+    if (!is_at_hand) {
+        if (!kino__args_prepare(w->trace, keys, 2))
+            return false;
+        w->sequence = kino__args_int_column(w->trace, keys[0]);
+        w->thread = kino__args_int_column(w->trace, keys[1]);
+    }
+    bool has_inputs = is_at_hand || (w->sequence && w->thread);
     for (size_t i = 0; i < w->trace->tracks.count; i++) {
         if (!(w->trace->tracks.items[i].kinds & KINO__KIND_BIT(KINO__KIND_AUTOGRAD_FLOW)))
             continue;
         w->flows = kino__link_flows(w->trace);
-        return w->flows && w->sequence && w->thread;
+        return w->flows && has_inputs;
     }
-    return w->sequence && w->thread;
+    return has_inputs;
 }
 
 static void *make_forward(const kino__trace *trace, kino__arena *scratch, size_t *size)

@@ -25,6 +25,9 @@ struct kino__text {
      * their own affair, 0 for none. NULL: a place is an offset and a size (trace.h). Valid as for
      * read. */
     kino_str (*args)(const kino__text *text, void *cursor, uint64_t place);
+    /* Where arguments are typed values: the integer that the text of one would be, without making
+     * it; KINO_NO_INT: there is none. Of doubled keys the last one. NULL: only `args` knows. */
+    int64_t (*arg_int)(const kino__text *text, uint64_t place, kino_str key);
 };
 
 typedef struct kino__text_cursor {

@@ -171,6 +171,56 @@ TEST(a_correlation_takes_no_bytes_where_it_is_all_that_an_event_has)
     check_place(text, none, "{\"stream\": 7}");
     check_place(text, wide, "{\"stream\": 7, \"correlation\": 1099511627776}");
     check_place(text, own, "{\"stream\": 8, \"correlation\": 9}");
+    CHECK_EQ(text->arg_int(text, alone, KINO__STR("correlation")), 5);
+    CHECK_EQ(text->arg_int(text, alone, KINO__STR("stream")), KINO_NO_INT);
+    CHECK_EQ(text->arg_int(text, both, KINO__STR("correlation")), (int64_t)UINT32_MAX);
+    CHECK_EQ(text->arg_int(text, both, KINO__STR("stream")), 7);
+    CHECK_EQ(text->arg_int(text, none, KINO__STR("correlation")), KINO_NO_INT);
+    CHECK_EQ(text->arg_int(text, wide, KINO__STR("correlation")), INT64_C(1) << 40);
+    CHECK_EQ(text->arg_int(text, own, KINO__STR("stream")), 8);
+    CHECK_EQ(text->arg_int(text, own, KINO__STR("no such key")), KINO_NO_INT);
+    text->free(text);
+    kino__event_args_deinit(&args);
+    kino__event_builder_deinit(&b);
+}
+
+TEST(integers_among_typed_values_are_those_of_their_text)
+{
+    static const struct {
+        kino__arg_type type;
+        uint64_t value;
+    } given[] = {{KINO__ARG_INT, (uint64_t)-3}, {KINO__ARG_UINT, UINT64_MAX}, {KINO__ARG_UINT, 4},
+                 {KINO__ARG_TRUE, 0},           {KINO__ARG_NULL, 0},          {KINO__ARG_TEXT, 0},
+                 {KINO__ARG_TEXT, 1},           {KINO__ARG_JSON, 0},          {KINO__ARG_JSON, 2}};
+    enum { COUNT = sizeof given / sizeof *given };
+    kino__event_builder b;
+    kino__event_args args;
+    uint64_t places[COUNT];
+    kino__event_builder_init(&b, NULL);
+    kino__event_args_init(&args, NULL);
+    CHECK_EQ(kino__event_builder_text(&b, KINO__STR("12")), 0);
+    CHECK_EQ(kino__event_builder_text(&b, KINO__STR("x")), 1);
+    CHECK_EQ(kino__event_builder_text(&b, KINO__STR("[1]")), 2);
+    kino_strid key = kino__event_builder_text(&b, KINO__STR("key"));
+    for (int i = 0; i < COUNT; i++) { /* doubled: the last one counts */
+        kino__event_args_add(&args, key, KINO__ARG_INT, 99);
+        kino__event_args_add(&args, key, given[i].type, given[i].value);
+        places[i] = kino__event_args_end(&args, 0);
+    }
+    kino__text *text = kino__event_args_text_take(&args, &b.texts);
+    REQUIRE(text != NULL);
+    void *cursor = text->cursor_new(text);
+    for (int i = 0; i < COUNT; i++) {
+        kino_str value = {"", 0}, name, found;
+        kino__args_iter it = kino__args_iter_start(text->args(text, cursor, places[i]));
+        int64_t want = KINO_NO_INT;
+        while (kino__args_iter_next(&it, &name, &found))
+            value = found;
+        if (!kino__json_to_int(value, &want))
+            want = KINO_NO_INT;
+        CHECK_EQ(text->arg_int(text, places[i], KINO__STR("key")), want);
+    }
+    text->cursor_free(text, cursor);
     text->free(text);
     kino__event_args_deinit(&args);
     kino__event_builder_deinit(&b);
