@@ -353,13 +353,12 @@ static bool is_taken(const kino__activities *a, const kino__activity_row *wanted
 static uint32_t make_device_track(kino__activities *a, const kino__activity_row *row)
 {
     char text[96];
-    const char *what = row->is_sync ? "sync of stream" : "stream";
     kino__label thread = int_label(row->is_sync ? row->number + 1000000 : row->number);
     if (row->number == NO_STREAM)
         thread = text_label(a, "sync");
     if (is_taken(a, row)) {
-        (void)snprintf(text, sizeof text, "%s %" PRId64 " of process %" PRIu64, what, row->number,
-                       row->process & 0xffffff);
+        (void)snprintf(text, sizeof text, "stream %" PRId64 "%s of process %" PRIu64, row->number,
+                       row->is_sync ? " (waits)" : "", row->process & 0xffffff);
         thread = text_label(a, text);
     }
     kino__label device = row->device == KINO_NO_INT ? (kino__label){.kind = KINO__LABEL_NONE}
@@ -731,32 +730,6 @@ static void name_streams(kino__activities *a)
     }
 }
 
-/* Is this the track of a row whose label is a text? */
-static bool is_track_of(const kino__activities *a, const kino__activity_row *row,
-                        const kino__trace *trace, const kino__track *track)
-{
-    const kino__part *part = &a->events.part;
-    const kino__part_track *made = &part->tracks.items[row->track];
-    if (row->device == KINO_NO_INT || made->tid.kind != KINO__LABEL_TEXT ||
-        track->tid.kind != KINO__LABEL_TEXT || track->pid.number != made->pid.number)
-        return false;
-    const kino__part_string *text = &part->strings.items[made->tid.text];
-    return kino__str_equal((kino_str){text->text, text->size},
-                           kino__trace_string(trace, track->tid.text));
-}
-
-/* Labels of a second process on a stream are texts: the numbers come from here. */
-static void number_streams(const kino__activities *a, kino__trace *trace)
-{
-    for (size_t t = 0; t < trace->tracks.count; t++) {
-        kino__track *track = &trace->tracks.items[t];
-        for (size_t i = 0; i < a->rows.count && track->kind == KINO__TRACK_DEVICE; i++)
-            if (is_track_of(a, &a->rows.items[i], trace, track))
-                track->stream =
-                    a->rows.items[i].number == NO_STREAM ? KINO_NO_INT : a->rows.items[i].number;
-    }
-}
-
 kino_status kino__activities_build(kino__activities *a, kino__trace *trace, kino__pool *pool,
                                    kino_error *err)
 {
@@ -775,7 +748,5 @@ kino_status kino__activities_build(kino__activities *a, kino__trace *trace, kino
     trace->text = kino__event_args_text_take(&a->args, &a->events.texts);
     if (!trace->text)
         return kino__fail_nomem(err);
-    KINO_TRY(kino__trace_describe(trace, err));
-    number_streams(a, trace);
-    return KINO_OK;
+    return kino__trace_describe(trace, err);
 }

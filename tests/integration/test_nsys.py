@@ -143,6 +143,13 @@ def test_everything(report, folder, paths):
         for suffix in (".json", ".kino", ".json.gz", ".csv", ".sqlite"):
             out = folder / f"out{suffix}"
             report.equal(f"{path.name}: convert to {suffix}", common.run("convert", path, out, "--quiet").returncode, 0)
+            if suffix == ".json":
+                # typed values of the database and the text they become are read in two ways
+                for table in ("op", "kernel", "runtime", "memcpy"):
+                    asked = f"select * from {table} order by id"
+                    report.equal(f"{path.name}: {table} as JSON", common.query(out, asked), common.query(path, asked))
+                pairs = [json.loads(common.run("analyze", "fwd-bwd", source, "--format", "json", "--quiet").stdout or "{}").get("tables") for source in (path, out)]
+                report.check(f"{path.name}: backward ops as JSON", pairs[0] and pairs[0] == pairs[1], str(pairs)[:300])
             if suffix in (".json", ".kino"):
                 report.equal(f"{path.name}: the same events in {suffix}", counts(out), counts(path))
             out.unlink(missing_ok=True)
