@@ -100,6 +100,27 @@ def check_torchrun(report, python, folder):
         report.check(f"torchrun: operators of {path.name}", counts(path, "cat = 'cpu_op'").get("aten::addmm", 0) >= STEPS)
 
 
+KILLED = """
+import os, signal, torch
+def planted():
+    return torch.ones(2, 4) @ torch.ones(4, 3)
+for _ in range(7):
+    planted()
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def check_killed(report, python, folder):
+    """kill -9: operators and Python functions are there. (The import alone has more calls than fit into the default buffer.)"""
+    script = folder / "killed.py"
+    script.write_text(KILLED, encoding="utf-8")
+    done = record(python, folder / "killed", script, options=["--python", "operators,functions", "--buffer", "256MiB"])
+    report.equal("kill -9: the signal is the program's", done.returncode, -9)
+    found = [(counts(path, "name = 'aten::matmul'").get("aten::matmul"), sum(counts(path, "name LIKE '%): planted'").values()))
+             for path in (folder / "killed").glob("*")]
+    report.equal("kill -9: operators and Python functions", found, [(7, 7)])
+
+
 def main():
     report = common.Report()
     python, version = common.torch_python()
@@ -118,6 +139,7 @@ def main():
             print(done.stderr[-2000:])
         if os.environ.get("KINO_TIER") == "all":
             check_torchrun(report, python, folder / "torchrun")
+            check_killed(report, python, folder)
     return report.finish()
 
 
