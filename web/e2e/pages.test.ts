@@ -34,6 +34,8 @@ const tables: [string, string, string, string, string[]][] = [
   ['operators?group=name-shape', 'Operators', 'operators', 'operators', ['--group', 'name-shape']],
   ['kernels', 'Kernels', 'kernels', 'kernels', []],
   ['kernels?group=name-op', 'Kernels', 'kernels', 'kernels', ['--group', 'name-op']],
+  ['roofline', 'Roofline', 'roofline', 'roofline', []],
+  ['roofline?by=kernel', 'Roofline', 'roofline', 'roofline', ['--by', 'kernel']],
   ['memory', 'Memory statistics', 'memory', 'memory_statistics', []],
   ['distributed', 'Communication ops', 'distributed', 'communication_ops', []],
   ['distributed', 'Workers', 'distributed', 'workers', []],
@@ -280,6 +282,38 @@ describe('memory', () => {
     const mark = (await again.page.locator('.u-select').first().boundingBox())!;
     expect(Math.abs(mark.width - box.width * 0.4)).toBeLessThan(6);
     await again.close();
+  });
+});
+
+describe('roofline', () => {
+  it('has a point for each operator with a cost, which leads to the timeline, and its ceilings', async () => {
+    const { page } = opened;
+    const [answer] = await Promise.all([analyze('roofline'), goTo(page, 'roofline')]);
+    const table = tableOf(answer, 'roofline');
+    const value = (row: unknown[], name: string) => row[columnOf(table, name)];
+    const rank = value(table.rows[0]!, 'rank');
+    const wanted = table.rows.filter(
+      (row) =>
+        value(row, 'rank') === rank &&
+        Number(value(row, 'intensity')) > 0 &&
+        Number(value(row, 'tflops')) > 0,
+    );
+    expect(wanted.length).toBeGreaterThan(1);
+    const points = page.locator('.roof-points a');
+    expect(await points.count()).toBe(wanted.length);
+    const ceilings = tableOf(answer, 'ceilings');
+    const used = ceilings.rows.filter(
+      (row) => row[columnOf(ceilings, 'rank')] === rank && row[columnOf(ceilings, 'used')] === true,
+    );
+    expect(await page.locator('[data-roof]').count()).toBe(used.length);
+    // the first point is the longest piece of work
+    expect(await points.first().getAttribute('href')).toContain(
+      `select=${String(value(wanted[0]!, 'event'))}`,
+    );
+    // small points lie above large ones
+    const last = new URLSearchParams((await points.last().getAttribute('href'))!.split('?')[1]).get('select');
+    await points.last().locator('circle').click();
+    await expect.poll(() => address(page).get('select')).toBe(last);
   });
 });
 

@@ -17,6 +17,7 @@ export const pages: readonly PageInfo[] = [
   { id: 'timeline', title: 'Timeline', group: 'views', load: () => import('../timeline'), fill: true },
   { id: 'operators', title: 'Operators', group: 'views', load: () => import('./operators') },
   { id: 'kernels', title: 'Kernels', group: 'views', load: () => import('./kernels') },
+  { id: 'roofline', title: 'Roofline', group: 'views', load: () => import('./roofline') },
   { id: 'memory', title: 'Memory', group: 'views', load: () => import('./memory') },
   { id: 'modules', title: 'Modules', group: 'views', load: () => import('./modules') },
   { id: 'distributed', title: 'Distributed', group: 'views', load: () => import('./distributed') },
