@@ -271,7 +271,7 @@ static kino_status compose(kino__report *report, kino_run *run, work *w, const c
     KINO_TRY(take_results(report, w, err));
     kino__report_head(report, run, facts);
     kino__report_steps(report, facts, &numbers);
-    kino__report_sections(&(kino__report_input){report, run, facts, &numbers});
+    kino__report_sections(&(kino__report_input){report, run, facts, &numbers, w->is_compat});
     kino__report_say(report, &numbers);
     if (!report->is_full)
         drop_bulk(report);
@@ -337,7 +337,7 @@ kino_status kino_run_report(kino_run *run, const kino_report_options *options, k
                                 .prepare = make_profile,
                                 .prepare_context = w};
     w->is_alone = given.alone;
-    w->is_last = given.alone && given.last;
+    w->is_last = given.alone && given.last && !kino__report_wants_costs(run, given.full);
     w->is_compat = given.compat && strcmp(given.compat, "tensorboard") == 0;
     kino_status st = kino__pool_new(given.jobs, &w->map.pool, err);
     if (st == KINO_OK && run->run.traces.count == 1)

@@ -145,9 +145,10 @@ void kino__report_steps(kino__report *report, const kino__report_facts *facts,
 /* What a section is made from, and where it goes. */
 typedef struct kino__report_input {
     kino__report *report;
-    const kino_run *run;
+    kino_run *run;
     const kino__report_facts *facts;
     kino__report_numbers *numbers; /* for the sentences: a section adds its own */
+    bool is_compat;                /* as the TensorBoard plugin has it */
 } kino__report_input;
 
 #define SECTION(name) void kino__report_section_##name(const kino__report_input *in);
@@ -155,6 +156,9 @@ typedef struct kino__report_input {
 #undef SECTION
 
 void kino__report_sections(const kino__report_input *in);
+
+/* Is there a section about costs? Not in reports of large runs, unless they are to have all. */
+bool kino__report_wants_costs(const kino_run *run, bool is_full);
 
 /* Is there more than samples of the CPU? */
 static inline bool kino__report_has_events(const kino__report_input *in)

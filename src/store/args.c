@@ -78,6 +78,13 @@ kino_str kino__args_text(const kino__trace *trace, uint32_t row, kino__text_curs
     return kino__text_read(cursor, place >> 24, size);
 }
 
+uint64_t kino__args_shared_key(const kino__trace *trace, uint32_t row)
+{
+    /* the places of event_args.h: with the highest bit, all but the correlation is shared */
+    uint64_t place = trace->text && trace->text->args ? kino__trace_place(trace, row) : 0;
+    return place >> 63 ? place >> 32 : 0;
+}
+
 /* -- its members */
 
 static const char *skip_blanks(const char *at, const char *end)

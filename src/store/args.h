@@ -11,6 +11,10 @@
  * none. Valid until the next read through the cursor. */
 kino_str kino__args_text(const kino__trace *trace, uint32_t row, kino__text_cursor *cursor);
 
+/* Rows with the same key, other than 0, have the same arguments, but for the correlation: who reads
+ * them for all rows need read them once. 0: nothing is known. */
+uint64_t kino__args_shared_key(const kino__trace *trace, uint32_t row);
+
 /* Walks the members of a JSON object's text, tolerantly:
  *   kino__args_iter it = kino__args_iter_start(text);
  *   while (kino__args_iter_next(&it, &key, &value)) ...

@@ -30,6 +30,12 @@ typedef struct forward_kernel {
     kino_strid layer, trace, module, op;
 } forward_kernel;
 
+/* Blocks and threads of a launch. */
+typedef struct launch_shape {
+    kino_strid grid, block;
+    int64_t numbers[3]; /* of the grid */
+} launch_shape;
+
 typedef struct walking {
     const kino__kernel_walk *walk;
     const kino__trace *trace;
@@ -50,6 +56,9 @@ typedef struct walking {
     kino__buffer text, name;
     kino__str_list frames;
     kino__arena arena;
+    kino__map shape_of_key; /* of shared arguments -> place in shapes */
+    KINO__VEC(launch_shape) shapes;
+    launch_shape own_shape;
     uint32_t *sub_of_op; /* kernels seen of each op */
     uint32_t params_op;  /* whose parameters these are */
     kino_strid params;
@@ -111,6 +120,38 @@ static kino_strid keep_extent(walking *w, kino_str json, int64_t numbers[3])
 
 /* -- what every kernel has -- */
 
+static void read_shape(walking *w, uint32_t row, launch_shape *out)
+{
+    int64_t block[3];
+    kino_str args = kino__args_text(w->trace, row, &w->cursor);
+    kino_str grid_text = kino__args_find(args, KINO__STR("grid")),
+             block_text = kino__args_find(args, KINO__STR("block"));
+    out->grid = keep_extent(w, grid_text, out->numbers);
+    out->block = keep_extent(w, block_text, block);
+}
+
+/* Kernels that share their arguments share their shape: it is read once. */
+static const launch_shape *shape_of(walking *w, uint32_t row)
+{
+    uint64_t key = kino__args_shared_key(w->trace, row);
+    uint32_t *place = key ? kino__map_put(&w->shape_of_key, key, (uint32_t)w->shapes.count) : NULL;
+    if (!place) {
+        read_shape(w, row, &w->own_shape);
+        return &w->own_shape;
+    }
+    if (*place == w->shapes.count) {
+        uint32_t at = *place;
+        launch_shape *fresh = kino__vec_add(&w->shapes);
+        w->failed |= !fresh;
+        if (!fresh)
+            return &w->own_shape;
+        *fresh = (launch_shape){KINO_NO_STRING, KINO_NO_STRING, {0}};
+        read_shape(w, row, fresh);
+        return &w->shapes.items[at];
+    }
+    return &w->shapes.items[*place];
+}
+
 static void fill_place(walking *w, const kino__work_item *item, kino__kernel_group *kind,
                        int64_t grid[3])
 {
@@ -119,8 +160,6 @@ static void fill_place(walking *w, const kino__work_item *item, kino__kernel_gro
     uint32_t from = launch != KINO_NO_ROW               ? launch
                     : item->kind == KINO__WORK_OPERATOR ? item->row
                                                         : KINO_NO_ROW;
-    kino_str args = kino__args_text(w->trace, item->row, &w->cursor);
-    int64_t block[3];
     kind->rank = w->trace->rank;
     kind->tid = KINO_NO_INT;
     if (from != KINO_NO_ROW) {
@@ -129,10 +168,10 @@ static void fill_place(walking *w, const kino__work_item *item, kino__kernel_gro
     }
     kind->device = track->device;
     kind->stream = track->stream;
-    kino_str grid_text = kino__args_find(args, KINO__STR("grid")),
-             block_text = kino__args_find(args, KINO__STR("block"));
-    kind->grid = keep_extent(w, grid_text, grid);
-    kind->block = keep_extent(w, block_text, block);
+    const launch_shape *shape = shape_of(w, item->row);
+    kind->grid = shape->grid;
+    kind->block = shape->block;
+    memcpy(grid, shape->numbers, sizeof shape->numbers);
 }
 
 static kino_strid kernel_name(walking *w, uint32_t row)
@@ -667,8 +706,9 @@ kino_status kino__kernel_walk_run(const kino__kernel_walk *walk, kino_error *err
                  .out = walk->out,
                  .params_op = KINO_NO_ROW,
                  .has_marks = walk->is_compat || kino__trace_has_pyprof(trace)};
-    kino__map *const maps[] = {&w.states, &w.by_sequence, &w.by_other};
-    for (size_t i = 0; i < 3; i++)
+    kino__map *const maps[] = {&w.states, &w.by_sequence, &w.by_other, &w.shape_of_key};
+    enum { MAPS = sizeof maps / sizeof *maps };
+    for (size_t i = 0; i < MAPS; i++)
         kino__map_init(maps[i], NULL);
     kino__text_cursor_init(&w.cursor, trace->text);
     w.sub_of_op = calloc(walk->work->costs.ops.count + 1, sizeof *w.sub_of_op);
@@ -680,8 +720,9 @@ kino_status kino__kernel_walk_run(const kino__kernel_walk *walk, kino_error *err
     kino__marks_reader_deinit(&w.reader);
     kino__kernel_marks_deinit(&w.marks);
     kino__text_cursor_deinit(&w.cursor);
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < MAPS; i++)
         kino__map_deinit(maps[i]);
+    kino__vec_deinit(&w.shapes);
     kino__vec_deinit(&w.numberings);
     kino__vec_deinit(&w.forwards);
     kino__vec_deinit(&w.others);

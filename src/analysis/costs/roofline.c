@@ -109,13 +109,14 @@ static bool name_point(plotting *p, const kino__work_item *item, kino_strid *id)
 static bool add_point(plotting *p, const kino__work_item *item, kino__precision precision,
                       const kino__device_peaks *peaks)
 {
-    const kino__cost *cost = kino__work_cost(p->work, item);
+    bool is_own = item->kind == KINO__WORK_COPY || item->kind == KINO__WORK_SET;
+    const kino__cost *cost = is_own ? NULL : kino__work_cost(p->work, item);
     kino__cost_key key = {.rank = p->rank,
                           .name = KINO_NO_STRING,
                           .detail = KINO_NO_STRING,
                           .dtype =
                               cost && p->by != POINT_LAYER ? cost->precision : KINO__DTYPE_NONE,
-                          .precision = precision,
+                          .precision = is_own ? KINO__PRECISION_NONE : precision,
                           .kind = item->kind,
                           .device = UINT32_MAX};
     kino__cost_row *row =
