@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/device_work.h"
 #include "base/large.h"
 #include "base/record_sort.h"
 #include "names/launch_calls.h"
@@ -133,4 +134,34 @@ bool kino__queue_make(const kino__frame *f, kino__queue *out)
 void kino__queue_deinit(kino__queue *queue)
 {
     kino__vec_deinit(&queue->points);
+}
+
+const kino__frame *kino__queue_asked(const kino__analysis *a, const kino__trace *trace,
+                                     size_t last_step_param, kino__queue *out,
+                                     kino__queue_facts *facts)
+{
+    const kino__frame *f = kino__frame_asked(a, trace, last_step_param);
+    if (!f || !kino__queue_make(f, out))
+        return NULL;
+    *facts = (kino__queue_facts){out->doubled, out->unlaunched, out->points.count > 0, f->is_cut};
+    return f;
+}
+
+void kino__queue_facts_merge(kino__queue_facts *into, const kino__queue_facts *from)
+{
+    into->doubled += from->doubled;
+    into->unlaunched = kino__sum(into->unlaunched, from->unlaunched);
+    into->has_points |= from->has_points;
+    into->is_cut |= from->is_cut;
+}
+
+void kino__queue_facts_note(const kino__queue_facts *facts, const char *what, kino_result *result)
+{
+    if (!facts->has_points)
+        kino__result_lacks(result, what, ": no launch could be matched to device work");
+    if (facts->doubled)
+        kino__result_note(result, "%llu launches with a duplicate correlation are left out",
+                          (unsigned long long)facts->doubled);
+    kino__note_unlaunched(result, facts->unlaunched);
+    kino__note_cut(result, facts->is_cut);
 }

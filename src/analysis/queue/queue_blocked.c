@@ -1,7 +1,6 @@
 /* queue_blocked.c - how long were queues full, so that the host had to wait to launch more? */
 #include <math.h>
 
-#include "analysis/device_work.h"
 #include "analysis/queue/queue.h"
 #include "base/error.h"
 
@@ -22,8 +21,7 @@ typedef struct blocked {
 
 typedef struct partial {
     KINO__VEC(blocked) rows;
-    int64_t unlaunched;
-    bool has_points, is_cut;
+    kino__queue_facts facts;
 } partial;
 
 static void deinit(void *value)
@@ -72,13 +70,11 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
                        kino_error *err)
 {
     partial *p = value;
-    const kino__frame *f = kino__frame_asked(a, trace, P_LAST_STEP);
     kino__queue q;
-    if (!f || !kino__queue_make(f, &q))
+    const kino__frame *f = kino__queue_asked(a, trace, P_LAST_STEP, &q, &p->facts);
+    if (!f)
         return kino__fail_nomem(err);
-    p->is_cut = f->is_cut;
-    p->has_points = q.points.count > 0;
-    p->unlaunched = q.unlaunched;
+    p->facts.doubled = 0; /* queue-length says so */
     bool ok = add_streams(a, p, f, &q);
     kino__queue_deinit(&q);
     return ok ? KINO_OK : kino__fail_nomem(err);
@@ -90,9 +86,7 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
     partial *p = into, *more = from;
     if (!kino__vec_append(&p->rows, &more->rows))
         return kino__fail_nomem(err);
-    p->has_points |= more->has_points;
-    p->unlaunched = kino__sum(p->unlaunched, more->unlaunched);
-    p->is_cut |= more->is_cut;
+    kino__queue_facts_merge(&p->facts, &more->facts);
     return KINO_OK;
 }
 
@@ -108,9 +102,9 @@ static void pack(kino__pack *pack, void *value)
 {
     partial *p = value;
     KINO__PACK_VEC(pack, &p->rows, pack_row);
-    kino__pack_tally(pack, &p->unlaunched);
-    kino__pack_bool(pack, &p->has_points);
-    kino__pack_bool(pack, &p->is_cut);
+    kino__pack_tally(pack, &p->facts.unlaunched);
+    kino__pack_bool(pack, &p->facts.has_points);
+    kino__pack_bool(pack, &p->facts.is_cut);
 }
 
 static const kino_column columns[] = {
@@ -143,10 +137,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         kino__table_add_int(table, b->time);
         kino__table_add_real(table, b->span > 0 ? (double)b->time / (double)b->span : NAN);
     }
-    if (!p->has_points)
-        kino__result_lacks(result, "queues", ": no launch could be matched to device work");
-    kino__note_unlaunched(result, p->unlaunched);
-    kino__note_cut(result, p->is_cut);
+    kino__queue_facts_note(&p->facts, "queues", result);
     return KINO_OK;
 }
 

@@ -4,7 +4,6 @@
  * 1000) that the host waits for the device. */
 #include <stdlib.h>
 
-#include "analysis/device_work.h"
 #include "analysis/queue/queue.h"
 #include "analysis/statistics.h"
 #include "base/error.h"
@@ -29,9 +28,7 @@ typedef struct summary {
 typedef struct partial {
     KINO__VEC(summary) streams; /* by rank, then stream */
     KINO__VEC(point) points;
-    uint64_t doubled;
-    int64_t unlaunched;
-    bool is_cut;
+    kino__queue_facts facts;
 } partial;
 
 static void deinit(void *value)
@@ -82,13 +79,10 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
                        kino_error *err)
 {
     partial *p = value;
-    const kino__frame *f = kino__frame_asked(a, trace, P_LAST_STEP);
     kino__queue q;
-    if (!f || !kino__queue_make(f, &q))
+    const kino__frame *f = kino__queue_asked(a, trace, P_LAST_STEP, &q, &p->facts);
+    if (!f)
         return kino__fail_nomem(err);
-    p->is_cut = f->is_cut;
-    p->doubled = q.doubled;
-    p->unlaunched = q.unlaunched;
     bool ok = add_summaries(p, &q, trace->rank) &&
               (!kino__param_bool(a, P_SERIES) || add_series(p, f, &q));
     kino__queue_deinit(&q);
@@ -102,9 +96,7 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
     if (!kino__vec_append(&p->streams, &more->streams) ||
         !kino__vec_append(&p->points, &more->points))
         return kino__fail_nomem(err);
-    p->doubled += more->doubled;
-    p->unlaunched = kino__sum(p->unlaunched, more->unlaunched);
-    p->is_cut |= more->is_cut;
+    kino__queue_facts_merge(&p->facts, &more->facts);
     return KINO_OK;
 }
 
@@ -129,9 +121,9 @@ static void pack(kino__pack *pack, void *value)
     partial *p = value;
     KINO__PACK_VEC(pack, &p->streams, pack_summary);
     KINO__PACK_VEC(pack, &p->points, pack_point);
-    kino__pack_u64(pack, &p->doubled);
-    kino__pack_tally(pack, &p->unlaunched);
-    kino__pack_bool(pack, &p->is_cut);
+    kino__pack_u64(pack, &p->facts.doubled);
+    kino__pack_tally(pack, &p->facts.unlaunched);
+    kino__pack_bool(pack, &p->facts.is_cut);
 }
 
 static const kino_column summary_columns[] = {
@@ -197,13 +189,9 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     }
     if (!kino__param_bool(a, P_SERIES))
         kino__table_describe(series, KINO__TABLE_QUIET, NULL, NULL);
-    if (p->streams.count == 0)
-        kino__result_lacks(result, "queue lengths", ": no launch could be matched to device work");
-    if (p->doubled)
-        kino__result_note(result, "%llu launches with a duplicate correlation are left out",
-                          (unsigned long long)p->doubled);
-    kino__note_unlaunched(result, p->unlaunched);
-    kino__note_cut(result, p->is_cut);
+    kino__queue_facts facts = p->facts;
+    facts.has_points = p->streams.count > 0; /* not packed */
+    kino__queue_facts_note(&facts, "queue lengths", result);
     return KINO_OK;
 }
 
