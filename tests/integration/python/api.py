@@ -95,8 +95,10 @@ def check_tables(report, run):
 
 
 def check_answers(report, run):
-    told = common.run("report", "demo-run", "--quiet").stdout.decode()
-    report.equal("the report is the program's", str(run.report()).strip(), told.strip())
+    told = common.run("report", "demo-run", "--quiet").stdout.decode().strip().splitlines()
+    here = str(run.report()).strip().splitlines()
+    report.equal("the report is the program's, but for what its last line says to do next", here[:-1], told[:-1])
+    report.check("and that line has a keyword, not an option", "full=True" in here[-1] and "--full" in told[-1], (here[-1], told[-1]))
     findings = run.report().findings
     report.check("findings", findings and findings[0].rule and findings[0].do, str(findings[:1]))
     report.check("a report in a notebook", run.report()._repr_html_().startswith("<iframe srcdoc="))
