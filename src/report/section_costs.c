@@ -7,7 +7,7 @@
 #include "analysis/columns.h"
 #include "report/report_internal.h"
 
-enum { MOST_EVENTS = 3000000, BRIEF_ROWS = 3 };
+enum { MOST_EVENTS = 3000000, BRIEF_ROWS = 2 };
 
 bool kino__report_wants_costs(const kino_run *run, bool is_full)
 {

@@ -17,6 +17,7 @@
 
 #include "base/decimal.h"
 #include "base/lock.h"
+#include "base/map.h"
 #include "store/args.h"
 
 typedef enum column_type { COLUMN_INT, COLUMN_DOUBLE, COLUMN_STRING } column_type;
@@ -310,6 +311,37 @@ static void take_ints(const kino__trace *trace, column *const *made, size_t coun
     }
 }
 
+/* -- rows that share their arguments: read once, but for the correlation -- */
+
+static bool has_correlation(column *const *made, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        if (made[k]->key_size == sizeof "correlation" + 1 &&
+            memcmp(made[k]->key + 1, "correlation", sizeof "correlation" - 1) == 0)
+            return true;
+    return false;
+}
+
+static void copy_values(column *const *made, size_t count, uint32_t from, uint32_t to)
+{
+    for (size_t k = 0; k < count; k++)
+        if (made[k]->type == COLUMN_INT)
+            made[k]->values.ints[to] = made[k]->values.ints[from];
+        else if (made[k]->type == COLUMN_DOUBLE)
+            made[k]->values.doubles[to] = made[k]->values.doubles[from];
+        else
+            made[k]->values.strings[to] = made[k]->values.strings[from];
+}
+
+/* The first row with the same shared arguments, after which it need not be read; the row itself:
+ * it has to be. KINO_NO_ROW when memory is out. */
+static uint32_t row_to_read(const kino__trace *trace, kino__map *seen, uint32_t row)
+{
+    uint64_t key = kino__args_shared_key(trace, row);
+    uint32_t *first = key ? kino__map_put(seen, key, row) : NULL;
+    return !key ? row : first ? *first : KINO_NO_ROW;
+}
+
 /* Reads the arguments of all rows once, for up to BATCH columns. */
 static bool extract(const kino__trace *trace, column *const *made, size_t count)
 {
@@ -327,11 +359,22 @@ static bool extract(const kino__trace *trace, column *const *made, size_t count)
     kino__text_cursor cursor;
     kino__text_cursor_init(&cursor, trace->text);
     kino__buffer buffer = {.allocator = trace->arena.allocator};
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < trace->event_count; i++)
-        if (kino__trace_place(trace, order[i]) != 0)
+    kino__map seen;
+    kino__map_init(&seen, trace->arena.allocator);
+    bool ok = true, may_share = !has_correlation(made, count);
+    for (uint32_t i = 0; ok && i < trace->event_count; i++) {
+        if (kino__trace_place(trace, order[i]) == 0)
+            continue;
+        uint32_t first = may_share ? row_to_read(trace, &seen, order[i]) : order[i];
+        if (first == order[i])
             ok = extract_row(order[i], kino__args_text(trace, order[i], &cursor), made, count,
                              &buffer);
+        else if (first == KINO_NO_ROW)
+            ok = false;
+        else
+            copy_values(made, count, first, order[i]);
+    }
+    kino__map_deinit(&seen);
     kino__buffer_deinit(&buffer);
     kino__text_cursor_deinit(&cursor);
     free(order);
