@@ -75,6 +75,11 @@ def check_call(report, what, ours, theirs):
     report.equal(f"{what}: further parameters that are required", more, [])
 
 
+def shown(value):
+    """A value as text; the members of a set come in any order."""
+    return f"{type(value).__name__} {sorted(map(repr, value))}" if isinstance(value, (set, frozenset)) else repr(value)
+
+
 def check_class(report, what, ours, theirs):
     if issubclass(theirs, enum.Enum):
         mine = {one.name: one.value for one in ours}
@@ -105,7 +110,7 @@ def check_module(report, module):
         elif inspect.isroutine(value):
             check_call(report, what, mine, value)
         elif isinstance(value, PLAIN) and what not in VALUES and "object at" not in repr(value):
-            report.equal(f"{what}: value", repr(mine), repr(value))
+            report.equal(f"{what}: value", shown(mine), shown(value))
 
 
 def check_arguments(report):
