@@ -9,9 +9,11 @@ static void charge_outermost(kino__charge_node *nodes, size_t count, kino__cost_
         const kino__charge_node *parent = node->parent == KINO_NO_ROW ? NULL : &nodes[node->parent];
         bool is_free = !parent || parent->role == KINO__COST_REPLAY;
         uint32_t around = is_free ? KINO_NO_ROW : parent->charged;
+        if (node->charged != KINO_NO_ROW)
+            continue;
         if (around != KINO_NO_ROW)
             node->charged = around;
-        else if (node->charged == KINO_NO_ROW && node->role == role && !node->has_charged)
+        else if (node->role == role && !node->has_charged)
             node->charged = (uint32_t)i;
     }
 }
@@ -29,6 +31,7 @@ void kino__charge(kino__charge_node *nodes, size_t count)
             nodes[nodes[i].parent].has_charged = true;
     }
     charge_outermost(nodes, count, KINO__COST_COMPOSITE);
+    charge_outermost(nodes, count, KINO__COST_FREE);
     for (size_t i = 0; i < count; i++)
         if (nodes[i].role == KINO__COST_REPLAY && nodes[i].charged == KINO_NO_ROW)
             nodes[i].charged = (uint32_t)i;

@@ -12,6 +12,7 @@
  * 1. A primitive operator is charged unless it is within another charged one.
  * 2. A composite operator is charged when it is within no charged operator and no operator below it
  *    is; of such nested ones the outermost.
+ *    Operators that cost nothing do not count here.
  * 3. An operator that replays a graph of kernels is charged for these alone, when it is within no
  *    charged operator; what it calls is charged by the same rules as if it stood alone.
  * 4. Work belongs to the charged operator around it: its kernels share the cost by their time. Work

@@ -178,14 +178,8 @@ kino__cost_role kino__cost_role_of(const kino__cost_model *model, kino_str name)
     if (model->mode == KINO__COST_DEFAULT && kino__cost_files_role(&model->files, name, &role))
         return role;
     const kino__cost_op *op = kino__cost_op_find(kino__op_bare_name(name), NULL);
-    return op ? op->role : KINO__COST_NO_ROLE;
-}
-
-bool kino__cost_is_free(const kino__cost_model *model, kino_str name)
-{
-    kino__cost_role role;
-    if (model->mode != KINO__COST_DEFAULT || kino__cost_files_role(&model->files, name, &role))
-        return false;
-    const kino__cost_op *op = kino__cost_op_find(kino__op_bare_name(name), NULL);
-    return op && op->compute == kino__cost_nothing;
+    if (!op)
+        return KINO__COST_NO_ROLE;
+    bool is_free = op->role == KINO__COST_PRIMITIVE && op->compute == kino__cost_nothing;
+    return is_free ? KINO__COST_FREE : op->role;
 }

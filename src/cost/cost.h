@@ -27,6 +27,7 @@ typedef enum kino__cost_role {
     KINO__COST_NO_ROLE,   /* not an operator with a cost */
     KINO__COST_COMPOSITE, /* usually calls others that do the work: aten::linear, aten::matmul */
     KINO__COST_PRIMITIVE, /* does it itself: aten::addmm; what it calls belongs to it */
+    KINO__COST_FREE,      /* computes and moves nothing: aten::view, aten::empty */
     KINO__COST_REPLAY,    /* a composite that replays a graph of kernels besides calling others: its
                              cost is that of the graph. Of calls (trace_costs.h), not of names. */
 } kino__cost_role;
@@ -58,7 +59,5 @@ void kino__cost_model_free(kino__cost_model *model);
 
 kino__cost kino__cost_of(const kino__cost_model *model, const kino__op_call *call);
 kino__cost_role kino__cost_role_of(const kino__cost_model *model, kino_str name);
-/* Does it cost nothing whatever it is called with: a view, an allocation? */
-bool kino__cost_is_free(const kino__cost_model *model, kino_str name);
 
 #endif

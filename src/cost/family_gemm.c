@@ -42,6 +42,15 @@ static void mm(const kino__cost_ask *ask, kino__cost *cost)
         set_product(cost, &a, &b, 1, a.sizes[0], b.sizes[1], a.sizes[1]);
 }
 
+/* int8 factors, an int32 product. */
+static void int_mm(const kino__cost_ask *ask, kino__cost *cost)
+{
+    mm(ask, cost);
+    if (cost->bytes_written != KINO_NO_INT)
+        cost->bytes_written = kino__cost_mul(
+            cost->bytes_written / kino__dtype_bytes(cost->precision), sizeof(int32_t));
+}
+
 static void bmm(const kino__cost_ask *ask, kino__cost *cost)
 {
     kino__cost_tensor a, b;
@@ -254,7 +263,7 @@ static const kino__cost_op ops[] = {
     {.name = "mm", .role = KINO__COST_PRIMITIVE, .compute = mm, .variant = 0},
     {.name = "addmm", .role = KINO__COST_PRIMITIVE, .compute = mm, .variant = 1},
     {.name = "_addmm_activation", .role = KINO__COST_PRIMITIVE, .compute = mm, .variant = 1},
-    {.name = "_int_mm", .role = KINO__COST_PRIMITIVE, .compute = mm, .variant = 0},
+    {.name = "_int_mm", .role = KINO__COST_PRIMITIVE, .compute = int_mm, .variant = 0},
     {.name = "bmm", .role = KINO__COST_PRIMITIVE, .compute = bmm, .variant = 0},
     {.name = "baddbmm", .role = KINO__COST_PRIMITIVE, .compute = bmm, .variant = 1},
     {.name = "addbmm", .role = KINO__COST_PRIMITIVE, .compute = bmm, .variant = 1},

@@ -23,7 +23,7 @@ static void compare(const kino__cost_ask *ask, kino__cost *cost)
     bool is_one = is_reduced(ask);
     int64_t weight = ask->op->weight + is_one;
     kino__cost_set(cost, kino__cost_mul(weight, x.elements), kino__cost_input_bytes(ask),
-                   is_one ? kino__dtype_bytes(x.dtype) : x.bytes, x.dtype);
+                   is_one ? kino__cost_bytes_of(1, x.dtype) : x.bytes, x.dtype);
 }
 
 /* (input [N, C, ...], target [N, ...], ...): one element of the input is read for each target. */
@@ -37,7 +37,7 @@ static void nll_loss(const kino__cost_ask *ask, kino__cost *cost)
     }
     int64_t picked = kino__cost_bytes_of(target.elements, x.dtype);
     kino__cost_set(cost, kino__cost_mul(ask->op->weight, target.elements),
-                   kino__cost_add(picked, target.bytes), kino__dtype_bytes(x.dtype), x.dtype);
+                   kino__cost_add(picked, target.bytes), kino__cost_bytes_of(1, x.dtype), x.dtype);
 }
 
 /* (gradient, input, target, ...): all of the input's gradient is written. */

@@ -159,7 +159,7 @@ static bool learn_name(maker *m, uint32_t row, bool is_marker, name_info *info)
         name = m->call.name;
     }
     info->role = (uint8_t)kino__cost_role_of(m->model, name);
-    info->is_free = kino__cost_is_free(m->model, name);
+    info->is_free = info->role == KINO__COST_FREE;
     info->direction = kino__marker_is_backward(name, false) ? KINO__OP_BACKWARD : KINO__OP_FORWARD;
     info->is_known = true;
     return true;

@@ -7,6 +7,7 @@ enum {
     COMPOSITE = KINO__COST_COMPOSITE,
     PRIMITIVE = KINO__COST_PRIMITIVE,
     REPLAY = KINO__COST_REPLAY,
+    FREE = KINO__COST_FREE,
     TOP = KINO_NO_ROW,
 };
 
@@ -56,6 +57,22 @@ TEST(a_replay_is_charged_beside_what_it_calls)
         {0, PRIMITIVE, 1},                   /*   aten::copy_ */
         {0, NONE, TOP},                      /*   something unknown */
         {TOP, PRIMITIVE, 3}, {3, REPLAY, 3}, /* within a charged one: part of it */
+    };
+    check(tree, sizeof tree / sizeof *tree);
+}
+
+TEST(operators_that_cost_nothing_do_not_stand_for_a_composite)
+{
+    static const uint32_t tree[][3] = {
+        {TOP, COMPOSITE, 0},   /* aten::conv2d */
+        {0, FREE, 0},          /*   aten::empty */
+        {0, NONE, 0},          /*   a kernel's own operator */
+        {TOP, COMPOSITE, TOP}, /* aten::linear */
+        {3, FREE, 4},          /*   aten::t */
+        {3, PRIMITIVE, 5},     /*   aten::addmm */
+        {5, FREE, 5},          /*     aten::expand */
+        {TOP, FREE, 7},        /* aten::detach */
+        {7, FREE, 7},          /*   detach */
     };
     check(tree, sizeof tree / sizeof *tree);
 }

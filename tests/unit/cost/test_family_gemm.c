@@ -24,6 +24,9 @@ TEST(a_product_costs_two_operations_for_each_multiplication)
     c = cost("aten::baddbmm_", "[[3, 4, 6], [3, 4, 5], [3, 5, 6]]",
              "[\"double\", \"double\", \"double\"]");
     CHECK_EQ(c.flops, 3 * 240);
+    c = cost("aten::_int_mm", "[[4, 5], [5, 6]]", "[\"signed char\", \"signed char\"]");
+    CHECK_EQ(c.bytes_read, 50);
+    CHECK_EQ(c.bytes_written, 24 * 4);
     c = cost("aten::dot", "[[7], [7]]", "[\"float\", \"float\"]");
     CHECK_EQ(c.flops, 14);
     CHECK_EQ(c.bytes_written, 4);
