@@ -109,7 +109,8 @@ enum {
 static const kino_column kernel_columns[] = {
     [C_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
     [C_IDX] = {"idx", KINO_TYPE_INT, NULL, "number of the row, from 1"},
-    [C_SEQ] = {"seq", KINO_TYPE_STRING, NULL, "sequence number of autograd"},
+    [C_SEQ] = {"seq", KINO_TYPE_ANY, NULL,
+               "sequence number of autograd; a list where several remain"},
     [C_ALT_SEQ] = {"alt_seq", KINO_TYPE_STRING, NULL, "other numbers around it"},
     [C_TID] = {"tid", KINO_TYPE_INT, NULL, "thread that launched it"},
     [C_LAYER] = {"layer", KINO_TYPE_STRING, NULL, "modules or layers around it, outermost first"},
@@ -208,7 +209,7 @@ static kino_cell make_cell(const void *context, size_t row, size_t column)
     case C_IDX:
         return kino__cell_int((int64_t)row + 1);
     case C_SEQ:
-        return text_cell(s, r->seq);
+        return r->seq != KINO_NO_INT ? kino__cell_int(r->seq) : text_cell(s, r->seq_list);
     case C_ALT_SEQ:
         return text_cell(s, r->alt_seq);
     case C_TID:

@@ -71,7 +71,7 @@ bool kino__kernel_rows_merge(kino__kernel_rows *into, const kino__kernel_rows *f
     for (size_t i = 0; ok && i < from->rows.count; i++) {
         kino__kernel_row row = from->rows.items[i];
         row.kind = places.items[row.kind];
-        ok = move_text(into, from, &row.seq) && move_text(into, from, &row.alt_seq) &&
+        ok = move_text(into, from, &row.seq_list) && move_text(into, from, &row.alt_seq) &&
              move_text(into, from, &row.line);
         into->rows.items[into->rows.count++] = row;
     }
@@ -95,7 +95,8 @@ static void pack_row(kino__pack *pack, kino__kernel_row *row)
 {
     kino__pack_u32(pack, &row->kind);
     kino__pack_u32(pack, &row->sub);
-    kino__pack_u32(pack, &row->seq);
+    kino__pack_int(pack, &row->seq);
+    kino__pack_u32(pack, &row->seq_list);
     kino__pack_u32(pack, &row->alt_seq);
     kino__pack_int(pack, &row->sil);
     kino__pack_int(pack, &row->flops);
@@ -122,7 +123,7 @@ void kino__kernel_rows_pack(kino__pack *pack, kino__kernel_rows *rows)
                 pack->is_damaged = true;
     for (size_t i = 0; i < rows->rows.count; i++) {
         const kino__kernel_row *row = &rows->rows.items[i];
-        if (row->kind >= rows->kinds.count || !is_text(rows, row->seq) ||
+        if (row->kind >= rows->kinds.count || !is_text(rows, row->seq_list) ||
             !is_text(rows, row->alt_seq) || !is_text(rows, row->line))
             pack->is_damaged = true;
     }

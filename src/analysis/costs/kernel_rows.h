@@ -18,7 +18,8 @@ typedef struct kino__kernel_group {
 typedef struct kino__kernel_row {
     uint32_t kind;
     uint32_t sub;
-    kino_strid seq, alt_seq; /* "20,21"; KINO_NO_STRING: none */
+    int64_t seq;                  /* KINO_NO_INT: none, or several */
+    kino_strid seq_list, alt_seq; /* "20,21"; KINO_NO_STRING: none, or one */
     int64_t sil, flops, bytes, event;
     kino_strid line; /* of PyProf's outputs; KINO_NO_STRING: not asked for */
     bool is_real;    /* PyProf prints operations and bytes as real numbers */

@@ -237,10 +237,7 @@ static void fill_sequences(walking *w, uint32_t op, kino__kernel_row *row)
             *slot = number;
     }
     row->alt_seq = keep_numbers(w, &w->others);
-    w->text.size = 0;
-    if (own >= 0)
-        kino__buffer_printf(&w->text, "%lld", (long long)own);
-    row->seq = keep_buffer(w);
+    row->seq = own >= 0 ? own : KINO_NO_INT;
 }
 
 static kino_strid layer_text(walking *w, uint32_t layer, kino_strid *innermost)
@@ -563,7 +560,10 @@ static void fill_by_marks(walking *w, const kino__work_item *item, const int64_t
     row->sub = number_kernel(w, launch);
     if (w->others.count)
         qsort(w->others.items, w->others.count, sizeof *w->others.items, compare_numbers);
-    row->seq = keep_numbers(w, &w->marks.numbers);
+    if (w->marks.numbers.count == 1)
+        row->seq = w->marks.numbers.items[0];
+    else
+        row->seq_list = keep_numbers(w, &w->marks.numbers);
     row->alt_seq = keep_numbers(w, &w->others);
     if (w->walk->wants_dictionaries)
         row->line = dictionary(w, item, kind, row->sub);
@@ -607,7 +607,8 @@ static bool visit(walking *w, const kino__work_item *item, kino__kernel_row *row
                                .tc = '-'};
     int64_t grid[3];
     bool is_kernel = item->kind == KINO__WORK_KERNEL || item->kind == KINO__WORK_COLLECTIVE;
-    *row = (kino__kernel_row){.seq = KINO_NO_STRING,
+    *row = (kino__kernel_row){.seq = KINO_NO_INT,
+                              .seq_list = KINO_NO_STRING,
                               .alt_seq = KINO_NO_STRING,
                               .line = KINO_NO_STRING,
                               .sil = kino__work_time(w->walk->work, item),

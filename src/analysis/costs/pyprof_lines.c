@@ -190,7 +190,8 @@ static kino_str value_of(const kino__pyprof_form *form, const kino__kernel_rows 
     case C_IDX:
         return number_text((int64_t)row + 1, room, size);
     case C_SEQ:
-        return text_or(rows, r->seq, "-");
+        return r->seq != KINO_NO_INT ? number_text(r->seq, room, size)
+                                     : text_or(rows, r->seq_list, "-");
     case C_ALTSEQ:
         return text_or(rows, r->alt_seq, "-");
     case C_TID:
