@@ -7,7 +7,13 @@
 #include "store/args.h"
 #include "store/text_sources.h"
 
-enum { NUMBER_MOST = 10, CORRELATION = 0, EXTERNAL = 1, PAIR_SHARED_BITS = 31 };
+enum {
+    NUMBER_MOST = 10,
+    CORRELATION = 0,
+    EXTERNAL = 1,
+    PAIR_SHARED_BITS = 31,
+    MADE_MOST = 1 << 16
+};
 #define PAIR_BIT (UINT64_C(1) << 63)
 
 void kino__event_args_init(kino__event_args *args, const kino__allocator *allocator)
@@ -187,6 +193,10 @@ typedef struct args_text {
     kino__string_pool texts;
     kino__buffer bytes;
     kino_strid correlation; /* the key */
+    /* What is shared, made JSON once; empty: too much is shared, or memory was out. */
+    KINO__VEC(uint64_t) shared; /* places, rising */
+    KINO__VEC(size_t) ends;     /* of their members in `made` */
+    kino__buffer made;
 } args_text;
 
 static void add_value(const args_text *self, const argument *a, kino__json *json)
@@ -230,6 +240,25 @@ static void add_member(const args_text *self, const argument *a, kino__buffer *o
     add_value(self, a, &json);
 }
 
+static void add_shared(const args_text *self, uint64_t place, kino__buffer *out);
+
+/* The members of a shared place that were made before; size 0: they were not. */
+static kino_str find_made(const args_text *self, uint64_t place)
+{
+    size_t low = 0, high = self->ends.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (self->shared.items[middle] < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == self->ends.count || self->shared.items[low] != place)
+        return (kino_str){"", 0};
+    size_t first = low ? self->ends.items[low - 1] : 0;
+    return (kino_str){self->made.data + first, self->ends.items[low] - first};
+}
+
 static void add_members(const args_text *self, uint64_t place, kino__buffer *out)
 {
     const unsigned char *own = (const unsigned char *)self->bytes.data + place - 1, *at = own;
@@ -238,9 +267,19 @@ static void add_members(const args_text *self, uint64_t place, kino__buffer *out
         ;
     uint64_t shared = get_number(&at);
     if (shared)
-        add_members(self, shared, out); /* which shares nothing itself */
+        add_shared(self, shared, out);
     while (next_argument(&own, &a))
         add_member(self, &a, out);
+}
+
+/* Before all others; what is shared shares nothing itself. */
+static void add_shared(const args_text *self, uint64_t place, kino__buffer *out)
+{
+    kino_str made = find_made(self, place);
+    if (made.size)
+        kino__buffer_add(out, made);
+    else
+        add_members(self, place, out);
 }
 
 static void add_pair(const args_text *self, uint64_t place, kino__buffer *out)
@@ -248,7 +287,7 @@ static void add_pair(const args_text *self, uint64_t place, kino__buffer *out)
     argument correlation = {self->correlation, KINO__ARG_UINT, (uint32_t)place};
     uint64_t shared = (place & ~PAIR_BIT) >> 32;
     if (shared)
-        add_members(self, shared, out);
+        add_shared(self, shared, out);
     add_member(self, &correlation, out);
 }
 
@@ -316,7 +355,28 @@ static void free_text(kino__text *text)
     args_text *self = (args_text *)text;
     kino__string_pool_deinit(&self->texts);
     kino__buffer_deinit(&self->bytes);
+    kino__vec_deinit(&self->shared);
+    kino__vec_deinit(&self->ends);
+    kino__buffer_deinit(&self->made);
     free(self);
+}
+
+/* Kernels of one shape share most of their arguments: whoever reads many need not format them. */
+static void make_shared(args_text *self)
+{
+    kino__buffer one = {0};
+    for (size_t i = 0; i < self->shared.count && self->shared.count <= MADE_MOST; i++) {
+        one.size = 0;
+        kino__buffer_add(&one, KINO__STR("{")); /* no comma in front of the first */
+        add_members(self, self->shared.items[i], &one);
+        if (!one.failed)
+            kino__buffer_add(&self->made, (kino_str){one.data + 1, one.size - 1});
+        size_t *end = one.failed || self->made.failed ? NULL : kino__vec_add(&self->ends);
+        if (!end)
+            break;
+        *end = self->made.size;
+    }
+    kino__buffer_deinit(&one);
 }
 
 kino__text *kino__event_args_text_take(kino__event_args *args, kino__string_pool *texts)
@@ -334,6 +394,9 @@ kino__text *kino__event_args_text_take(kino__event_args *args, kino__string_pool
     self->correlation = args->ids[CORRELATION];
     kino__string_pool_init(texts, NULL);
     args->bytes = (kino__buffer){0};
+    memcpy(&self->shared, &args->shared, sizeof self->shared);
+    memset(&args->shared, 0, sizeof args->shared);
     kino__event_args_deinit(args);
+    make_shared(self);
     return &self->text;
 }
