@@ -240,16 +240,21 @@ static double spread_of_others(const peers *p, double limit)
     return largest;
 }
 
-/* How far apart the own times of all others are in the first step. */
+/* How far apart the own times of all others are, in the step where that is most; below 0: there is
+ * one other. */
 static int64_t range_without(const peers *p, size_t member)
 {
-    int64_t low = INT64_MAX, high = INT64_MIN;
-    for (size_t m = 0; m < p->members.count; m++) {
-        int64_t own = own_at(p, m, 0);
-        low = m != member && own < low ? own : low;
-        high = m != member && own > high ? own : high;
+    int64_t largest = p->members.count > 2 ? 0 : -1;
+    for (size_t s = 0; s < p->numbers.count && largest >= 0; s++) {
+        int64_t low = INT64_MAX, high = INT64_MIN;
+        for (size_t m = 0; m < p->members.count; m++) {
+            int64_t own = own_at(p, m, s);
+            low = m != member && own < low ? own : low;
+            high = m != member && own > high ? own : high;
+        }
+        largest = high - low > largest ? high - low : largest;
     }
-    return high - low;
+    return largest;
 }
 
 /* How far the median of the steps may be off by chance: from the median of their distances to it,
@@ -273,8 +278,8 @@ static void add_distances(int64_t *sorted, size_t steps, int64_t *out)
     memcpy(out, sorted + 1, (steps - 1) * sizeof *sorted);
 }
 
-/* A member's own time in each step less the middle of the others' without `left_out`; where there is
- * no other, its own time. */
+/* A member's own time in each step less the median of the others' without `left_out` (of two the
+ * shorter, which a pause does not move); where there is no other, its own time. */
 static void compare_without(peers *p, size_t left_out, size_t member, int64_t *sorted, int64_t *out)
 {
     for (size_t s = 0; s < p->numbers.count; s++) {
@@ -282,7 +287,7 @@ static void compare_without(peers *p, size_t left_out, size_t member, int64_t *s
         for (size_t m = 0; m < p->members.count; m++)
             if (m != left_out && m != member)
                 sorted[others++] = own_at(p, m, s);
-        out[s] = own_at(p, member, s) - (others ? middle_of(sorted, others) : 0);
+        out[s] = own_at(p, member, s) - (others ? median_of(sorted, others) : 0);
     }
 }
 
@@ -300,8 +305,10 @@ static double error_by_chance(peers *p, size_t member)
         add_distances(values, steps, distances + found);
         found += steps - 1;
     }
-    /* Two differ by more than one from itself. */
-    double deviation = 1.4826 * (double)median_of(distances, found) * (count == 2 ? sqrt(2) : 1);
+    /* The member is compared with one more than each of them. */
+    double compared = 1 + 1 / (double)(count - 1);
+    double without = count == 2 ? 1 : 1 + 1 / (double)(count - 2);
+    double deviation = 1.4826 * (double)median_of(distances, found) * sqrt(compared / without);
     return 1.2533 * deviation / sqrt((double)steps); /* of a median, not of a mean */
 }
 
@@ -320,7 +327,7 @@ static bool is_persistent(peers *p, size_t member, int64_t excess, int64_t step,
     double spread = spread_of_others(p, share * (double)step);
     double least = 1.5 * share * (double)step;
     least = spread >= 0 && 4 * spread < least ? 4 * spread : least;
-    return slow == steps && (double)excess > least;
+    return slow == steps && (double)excess > least && excess > range_without(p, member);
 }
 
 /* By how many deviations of the others one more of their kind may be above them: by more in one of

@@ -210,6 +210,19 @@ TEST(verdict_leaves_out_steps_that_are_long_for_all)
     CHECK_STR(verdict(), "2:kernels 200000");
 }
 
+/* Rank 3 is above the middle by 8 % in both steps, and so is another one in each. */
+TEST(verdict_on_two_steps_wants_more_than_the_others_differ)
+{
+    static const int64_t own[4][2] = {
+        {490000, 490000}, {480000, 580000}, {560000, 500000}, {570000, 580000}};
+    for (int64_t r = 0; r < 4; r++) {
+        add_rank(r, NULL);
+        for (int64_t s = 0; s < 2; s++)
+            add_step(s, own[r][s], KINO__SLOW_KERNELS, STEP);
+    }
+    CHECK_STR(verdict(), "-");
+}
+
 TEST(verdict_on_one_step_wants_a_fifth_of_it)
 {
     add_run(4, 1, 1, STEP / 5, KINO__SLOW_HOST);

@@ -148,15 +148,19 @@ static void add_step(scene *s, int64_t *at, int64_t own, int64_t communication)
     *at += own + communication;
 }
 
-/* Two such steps. */
-static scene *rank(int64_t number, int64_t own, int64_t communication)
+static scene *rank_with(int steps, int64_t number, int64_t own, int64_t communication)
 {
     scene *s = scene_new();
     int64_t at = 0;
     s->rank = number;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < steps; i++)
         add_step(s, &at, own, communication);
     return s;
+}
+
+static scene *rank(int64_t number, int64_t own, int64_t communication)
+{
+    return rank_with(2, number, own, communication);
 }
 
 static said three_ranks(int64_t slow, int64_t communication)
@@ -208,8 +212,8 @@ TEST(rule_straggler_gain_is_that_of_the_usual_step)
 
 TEST(rule_straggler_names_all_slow_ranks)
 {
-    scene *ranks[] = {rank(0, 1000000, 300010), rank(1, 1200000, 100010), rank(2, 1300000, 10),
-                      rank(3, 1000000, 300010)};
+    scene *ranks[] = {rank_with(3, 0, 1000000, 300010), rank_with(3, 1, 1200000, 100010),
+                      rank_with(3, 2, 1300000, 10), rank_with(3, 3, 1000000, 300010)};
     said s = scenes_say(ranks, 4, "straggler", NULL);
     CHECK(s.is_said && said_holds(s.title, "ranks 1 and 2 are the slowest"));
     CHECK(said_near(s.gain, 100.0 * 300000 / 1300010)); /* down to the slowest of the others */
