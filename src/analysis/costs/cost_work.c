@@ -148,8 +148,20 @@ static bool add_device_row(maker *m, uint32_t row, kino__kind kind, int64_t busy
     return true;
 }
 
+/* Room for all of them at once: a list that grows is there twice while it does. */
+static bool reserve_items(maker *m)
+{
+    size_t count = 0;
+    for (size_t t = 0; t < m->trace->tracks.count; t++)
+        if (m->trace->tracks.items[t].kinds & KINO__KINDS_DEVICE)
+            count += m->trace->tracks.items[t].count;
+    return kino__vec_reserve(&m->out->items, count) && kino__vec_reserve(&m->replay_of, count);
+}
+
 static bool add_device_rows(maker *m)
 {
+    if (!reserve_items(m))
+        return false;
     for (size_t t = 0; t < m->trace->tracks.count; t++) {
         const kino__track *track = &m->trace->tracks.items[t];
         if (!(track->kinds & KINO__KINDS_DEVICE))
