@@ -88,10 +88,10 @@ static inline uint64_t kino_impl_v1_input_words(uint64_t head)
     return 1;
 }
 
-/* Room for an input with that head; after a failure the input is there with its head alone. */
-static inline uint64_t *kino_impl_v1_input_add(kino_inputs *in, uint64_t head)
+/* Room for an input with that head, which has `need` words; after a failure the input is there with
+ * its head alone. */
+static inline uint64_t *kino_impl_v1_input_room(kino_inputs *in, uint64_t head, uint32_t need)
 {
-    uint64_t need = kino_impl_v1_input_words(head);
     if (__builtin_expect(need > in->capacity - in->count, 0)) {
         in->is_cut = true;
         if (in->count < in->capacity)
@@ -100,14 +100,19 @@ static inline uint64_t *kino_impl_v1_input_add(kino_inputs *in, uint64_t head)
     }
     uint64_t *at = in->words + in->count;
     at[0] = head;
-    in->count += (uint32_t)need;
+    in->count += need;
     return at + 1;
+}
+
+static inline uint64_t *kino_impl_v1_input_add(kino_inputs *in, uint64_t head)
+{
+    return kino_impl_v1_input_room(in, head, (uint32_t)kino_impl_v1_input_words(head));
 }
 
 /* A mark (LIST_BEGIN, LIST_END), or something of which at most the type is known (OTHER). */
 static inline void kino_inputs_mark(kino_inputs *in, uint32_t kind, uint32_t type)
 {
-    (void)kino_impl_v1_input_add(in, kind | (uint64_t)type << 32);
+    (void)kino_impl_v1_input_room(in, kind | (uint64_t)type << 32, 1);
 }
 
 /* strides NULL: unknown. */
@@ -117,8 +122,10 @@ static inline void kino_inputs_tensor(kino_inputs *in, uint32_t type, const int6
     if (count > KINO_INPUT_DIMS_MAX)
         count = 0;
     uint64_t *at =
-        kino_impl_v1_input_add(in, KINO_INPUT_TENSOR | (uint64_t)count << 8 |
-                                       (uint64_t)(strides != NULL) << 24 | (uint64_t)type << 32);
+        kino_impl_v1_input_room(in,
+                                KINO_INPUT_TENSOR | (uint64_t)count << 8 |
+                                    (uint64_t)(strides != NULL) << 24 | (uint64_t)type << 32,
+                                1 + (strides ? 2 * count : count));
     if (!at)
         return;
     for (uint32_t i = 0; i < count; i++)
@@ -130,7 +137,7 @@ static inline void kino_inputs_tensor(kino_inputs *in, uint32_t type, const int6
 /* KINO_INPUT_INT, _DOUBLE (its bits) or _BOOL. */
 static inline void kino_inputs_number(kino_inputs *in, uint32_t kind, uint64_t word)
 {
-    uint64_t *at = kino_impl_v1_input_add(in, kind | 1u << 8);
+    uint64_t *at = kino_impl_v1_input_room(in, kind | 1u << 8, 2);
     if (at)
         at[0] = word;
 }
@@ -176,24 +183,27 @@ static inline void kino_inputs_close(kino_inputs *in, kino_span span)
 
 /* -- what else an operator has, without a call while the thread's segment has room -------------- */
 
-/* kino_set_sequence_on. */
+/* kino_set_sequence_on. Into the span's own record, where that is the thread's and has room. */
 static inline void kino_put_sequence(kino_span span, int64_t sequence, uint32_t thread,
                                      uint64_t forward_thread)
 {
-    uint32_t session = __atomic_load_n(&kino_impl_v1_active, __ATOMIC_RELAXED);
-    kino_impl_v1_segment *segment = kino_impl_v1_room(session, 1, 1);
+    uint64_t numbers = kino_impl_v1_sequence(sequence, thread, forward_thread);
     const kino_impl_v1_segment *of = kino_impl_v1_segment_of(span.id);
     uint64_t mine = (uint64_t)kino_impl_v1_self.owner << 16 | span.id >> 48;
-    if (__builtin_expect(!span.id || !segment, 0) ||
+    if (__builtin_expect(!span.id || !numbers, 0) ||
         __builtin_expect(__atomic_load_n(&of->stamp, __ATOMIC_RELAXED) != mine, 0)) {
         kino_set_sequence_on(span, sequence, thread, forward_thread);
         return;
     }
-    uint32_t count = segment->count;
-    kino_impl_v1_fill(kino_impl_v1_next(segment, count), forward_thread + 1, (uint64_t)sequence,
-                      kino_impl_v1_head(thread, KINO_IMPL_V1_ARG, KINO_IMPL_V1_ARG_SEQUENCE, 0),
-                      kino_impl_v1_reference(span.id, of));
-    __atomic_store_n(&segment->count, count + 1, __ATOMIC_RELEASE);
+    uint64_t *words = (uint64_t *)(void *)kino_impl_v1_record_of(span.id);
+    uint64_t head = words[2], flags = head >> 40 & 0xff;
+    if (__builtin_expect(flags != 0, 0)) {
+        kino_set_sequence_on(span, sequence, thread, forward_thread);
+        return;
+    }
+    __atomic_store_n(&words[3], numbers, __ATOMIC_RELAXED); /* first: the flag says it is there */
+    __atomic_store_n(&words[2], head | (uint64_t)KINO_IMPL_V1_FLAG_SEQUENCE << 40,
+                     __ATOMIC_RELEASE);
 }
 
 /* kino_memory of an allocation; `text` is kino_text("[memory]", "cpu_instant_event"). */
@@ -202,8 +212,9 @@ static inline void kino_put_memory(uint32_t text, const kino_memory_event *event
     uint32_t session = __atomic_load_n(&kino_impl_v1_active, __ATOMIC_RELAXED);
     kino_impl_v1_segment *segment = kino_impl_v1_room(session, text, 2);
     if (__builtin_expect(!segment || event->is_failure, 0)) {
+        const kino_memory_event kept = *event; /* so that the caller's may be in registers */
         if (session)
-            kino_memory(event);
+            kino_memory(&kept);
         return;
     }
     uint32_t count = segment->count;
@@ -215,6 +226,64 @@ static inline void kino_put_memory(uint32_t text, const kino_memory_event *event
     kino_impl_v1_fill(kino_impl_v1_next(segment, count + 1), event->address,
                       (uint64_t)event->total_allocated, (uint64_t)event->total_reserved, device);
     __atomic_store_n(&segment->count, count + 2, __ATOMIC_RELEASE);
+}
+
+/* -- an operator in one piece -------------------------------------------------------------------
+ *
+ *   kino_inputs in = kino_operator_open(room, 32);     // 0: without inputs
+ *   kino_inputs_tensor(&in, ...);
+ *   kino_span span = kino_operator_begin(&in, &site, sequence, thread, forward_thread);
+ *
+ * Nothing of it is there for readers before all of it is; its time begins when it is. */
+
+static inline __attribute__((always_inline)) kino_inputs kino_operator_open(uint64_t *room,
+                                                                            uint32_t capacity)
+{
+    kino_inputs in = {room, 0, capacity, false, NULL};
+    uint32_t session = __atomic_load_n(&kino_impl_v1_active, __ATOMIC_RELAXED);
+    in.segment = kino_impl_v1_room(session, 1, 2 + (capacity + 3) / 4);
+    if (__builtin_expect(in.segment != NULL, 1))
+        in.words = (uint64_t *)(void *)(kino_impl_v1_next(in.segment, in.segment->count) + 2);
+    return in;
+}
+
+/* The slow half of kino_operator_begin. */
+KINO_API uint64_t kino_impl_v1_operator_slow(kino_impl_v1_site *site, int64_t sequence,
+                                             uint64_t thread, uint64_t forward_thread,
+                                             const kino_inputs *inputs);
+
+/* sequence < 0: none. The clock is read last. */
+static inline __attribute__((always_inline)) kino_span
+kino_operator_begin(kino_inputs *in, kino_impl_v1_site *site, int64_t sequence, uint64_t thread,
+                    uint64_t forward_thread)
+{
+    kino_impl_v1_segment *segment = in->segment;
+    uint32_t id = __atomic_load_n(&site->id, __ATOMIC_RELAXED);
+    uint64_t numbers = kino_impl_v1_sequence(sequence, thread, forward_thread);
+    if (__builtin_expect(!segment || in->is_cut || !id || (sequence >= 0 && !numbers), 0)) {
+        const kino_inputs kept = *in; /* so that the caller's may be in registers */
+        kino_span slow = {
+            kino_impl_v1_operator_slow(site, sequence, thread, forward_thread, &kept)};
+        return slow;
+    }
+    uint32_t count = segment->count, following = (in->count + 3) / 4, records = 1;
+    kino_impl_v1_record *record = kino_impl_v1_next(segment, count);
+    kino_span span = {segment->stamp << 48 | (uint64_t)(uintptr_t)record};
+    if (in->count) {
+        for (uint32_t i = in->count; i < following * 4; i++)
+            in->words[i] = 0;
+        kino_impl_v1_fill(
+            record + 1, 1, in->count,
+            kino_impl_v1_head(0, KINO_IMPL_V1_ARG, KINO_IMPL_V1_ARG_INPUTS, following),
+            kino_impl_v1_reference(span.id, segment));
+        records += 1 + following;
+    }
+    kino_impl_v1_fill(
+        record, kino_impl_v1_ticks(), 0,
+        kino_impl_v1_head(id, KINO_IMPL_V1_SPAN, numbers ? KINO_IMPL_V1_FLAG_SEQUENCE : 0, 0),
+        numbers);
+    __atomic_store_n(&segment->count, count + records, __ATOMIC_RELEASE);
+    return span;
 }
 
 #ifdef __cplusplus

@@ -50,6 +50,8 @@ enum {
     KINO_IMPL_V1_FLAG_NUMBERED = 1, /* span: the name ends with the number in aux */
     KINO_IMPL_V1_FLAG_STEP = 2,     /* span: a step; left out when it is open at a regular end */
     KINO_IMPL_V1_FLAG_PYTHON = 4,   /* span: a call of Python; aux: number << 32 | its caller's */
+    KINO_IMPL_V1_FLAG_SEQUENCE = 8, /* span: of an operator; aux: forward thread << 48 | logical
+                                       thread << 32 | sequence number */
     KINO_IMPL_V1_FLAG_DOUBLE = 1,   /* counter: the value is a double */
     KINO_IMPL_V1_FLOW_START = 0,
     KINO_IMPL_V1_FLOW_STEP = 1,
@@ -131,6 +133,7 @@ KINO_API void kino_impl_v1_point_slow(kino_impl_v1_site *site, uint64_t value, u
                                       uint32_t kind);
 KINO_API void kino_impl_v1_arg_slow(uint64_t span, kino_impl_v1_site *key, uint64_t value,
                                     uint32_t type);
+KINO_API uint64_t kino_impl_v1_restart_slow(uint64_t span);
 
 /* A span as the fast path has it: generation << 48 | address of the record. When its clock must be
  * read by the slow functions, the lowest bit is set and the generation inverted, so that it fits no
@@ -256,12 +259,12 @@ static inline void kino_impl_v1_end(uint64_t span)
  * the ticks, 0: the span keeps its start. */
 static inline uint64_t kino_impl_v1_restart(uint64_t span)
 {
-    if (span == 0 || span & KINO_IMPL_V1_SLOW_CLOCK)
+    if (span == 0)
         return 0;
     const kino_impl_v1_segment *segment = kino_impl_v1_segment_of(span);
     uint64_t mine = (uint64_t)kino_impl_v1_self.owner << 16 | span >> 48;
-    if (__atomic_load_n(&segment->stamp, __ATOMIC_RELAXED) != mine)
-        return 0;
+    if (__builtin_expect(__atomic_load_n(&segment->stamp, __ATOMIC_RELAXED) != mine, 0))
+        return kino_impl_v1_restart_slow(span);
     uint64_t now = kino_impl_v1_ticks();
     __atomic_store_n(&kino_impl_v1_record_of(span)->start, now, __ATOMIC_RELAXED);
     return now;
@@ -356,6 +359,15 @@ static inline void kino_impl_v1_arg_add(uint64_t span, kino_impl_v1_site *key, u
                       kino_impl_v1_head(id, KINO_IMPL_V1_ARG, type, 0),
                       kino_impl_v1_reference(span, of));
     __atomic_store_n(&segment->count, count + 1, __ATOMIC_RELEASE);
+}
+
+/* Numbers of an operator as a span has them in aux; 0: they do not fit, or there are none. */
+static inline uint64_t kino_impl_v1_sequence(int64_t sequence, uint64_t thread,
+                                             uint64_t forward_thread)
+{
+    bool fits = (uint64_t)sequence <= UINT32_MAX && thread <= UINT16_MAX &&
+                forward_thread <= UINT16_MAX && thread != 0;
+    return fits ? forward_thread << 48 | thread << 32 | (uint64_t)sequence : 0;
 }
 
 static inline uint64_t kino_impl_v1_double_bits(double value)

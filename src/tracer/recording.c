@@ -97,6 +97,20 @@ void kino_impl_v1_end_slow(uint64_t span)
                                kino_impl_v1_reference(span, segment), NULL, 0);
 }
 
+/* Spans whose clock the fast path cannot read; others that are not the calling thread's, or not
+ * there any more, keep their start. */
+uint64_t kino_impl_v1_restart_slow(uint64_t span)
+{
+    uint64_t plain = kino__plain_span(span);
+    const kino_impl_v1_segment *segment = kino_impl_v1_segment_of(plain);
+    uint64_t mine = (uint64_t)kino_impl_v1_self.owner << 16 | plain >> 48;
+    if (span == plain || __atomic_load_n(&segment->stamp, __ATOMIC_RELAXED) != mine)
+        return 0;
+    uint64_t now = kino__clock_ticks(KINO__RING_CLOCK_MONOTONIC);
+    __atomic_store_n(&kino_impl_v1_record_of(plain)->start, now, __ATOMIC_RELAXED);
+    return now;
+}
+
 void kino_end(kino_span span)
 {
     kino_impl_v1_end(span.id);
@@ -292,6 +306,22 @@ void kino_impl_v1_inputs_slow(uint64_t span, const kino_inputs *inputs)
     memcpy(words, inputs->words, count * sizeof *words);
     add_arg(span, 0, 0, count, KINO_IMPL_V1_ARG_INPUTS,
             (kino_str){(const char *)words, count * sizeof *words});
+}
+
+uint64_t kino_impl_v1_operator_slow(kino_impl_v1_site *site, int64_t sequence, uint64_t thread,
+                                    uint64_t forward_thread, const kino_inputs *inputs)
+{
+    uint64_t words[WORDS_MAX]; /* the span's record may go where they are */
+    kino_inputs kept = *inputs;
+    kept.count = inputs->count < WORDS_MAX ? inputs->count : (uint32_t)WORDS_MAX;
+    memcpy(words, inputs->words, kept.count * sizeof *words);
+    kept.words = words;
+    kino_span span = {kino_impl_v1_begin_slow(site, 0, KINO_IMPL_V1_SPAN)};
+    if (span.id && sequence >= 0)
+        kino_set_sequence_on(span, sequence, thread, forward_thread);
+    kino_impl_v1_inputs_slow(span.id, &kept);
+    (void)kino_impl_v1_restart(span.id);
+    return span.id;
 }
 
 /* -- names and metadata */

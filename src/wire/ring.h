@@ -129,11 +129,30 @@ static inline const kino__ring_name *kino__ring_name_at(const kino__ring_image *
 typedef bool (*kino__ring_visit)(void *context, const kino__ring_event *event);
 bool kino__ring_each(const kino__ring_image *image, kino__ring_visit visit, void *context);
 
-/* A span that has an end and no arguments: most are such. */
+/* The numbers of an operator, as its span has them. */
+typedef struct kino__ring_sequence {
+    uint64_t number;
+    uint32_t thread, forward_thread; /* logical; 0: none */
+} kino__ring_sequence;
+
+static inline bool kino__ring_has_sequence(const kino_impl_v1_record *record)
+{
+    return record->kind == KINO_IMPL_V1_SPAN && record->flags & KINO_IMPL_V1_FLAG_SEQUENCE;
+}
+
+static inline kino__ring_sequence kino__ring_sequence_of(const kino_impl_v1_record *record)
+{
+    return (kino__ring_sequence){(uint32_t)record->aux, record->aux >> 32 & 0xffff,
+                                 (uint32_t)(record->aux >> 48)};
+}
+
+/* A span that has an end and no arguments but its sequence: most are such. */
 typedef struct kino__ring_span {
     uint32_t text;
     int64_t pid, tid;
     int64_t ts_ns, dur_ns;
+    uint64_t place; /* for kino__ring_add_args; 0: it has no sequence */
+    kino__ring_sequence sequence;
 } kino__ring_span;
 typedef bool (*kino__ring_visit_span)(void *context, const kino__ring_span *span);
 /* The same, but simple spans are told to `span`, faster. */

@@ -66,6 +66,14 @@ static void add_members(kino__json *json, kino_str object)
 
 /* -- arguments by kind of event */
 
+static void add_sequence(kino__json *json, int64_t number, uint64_t forward_thread)
+{
+    kino__json_key(json, "Sequence number");
+    kino__json_int(json, number);
+    kino__json_key(json, "Fwd thread id");
+    kino__json_uint(json, forward_thread);
+}
+
 static void add_recorded(const kino__ring_image *image, uint64_t position, kino__json *json)
 {
     kino__ring_cursor c = kino__ring_args_of(image, position);
@@ -74,10 +82,7 @@ static void add_recorded(const kino__ring_image *image, uint64_t position, kino_
         if (record->flags == KINO_IMPL_V1_ARG_INPUT || record->flags == KINO_IMPL_V1_ARG_INPUTS) {
             has_inputs = true;
         } else if (record->flags == KINO_IMPL_V1_ARG_SEQUENCE) {
-            kino__json_key(json, "Sequence number");
-            kino__json_int(json, (int64_t)record->end);
-            kino__json_key(json, "Fwd thread id");
-            kino__json_uint(json, record->start ? record->start - 1 : 0);
+            add_sequence(json, (int64_t)record->end, record->start ? record->start - 1 : 0);
         } else if (record->flags == KINO_IMPL_V1_ARG_MEMBERS) {
             add_members(json, kino__ring_name_at(image, (uint32_t)record->end)->name);
         } else if (record->flags == KINO_IMPL_V1_ARG_OBJECT) {
@@ -188,6 +193,10 @@ void kino__ring_add_args(const kino__ring_image *image, uint64_t place, kino__bu
             kino__json_double(&json, double_of(record->end));
         else
             kino__json_int(&json, (int64_t)record->end);
+    }
+    if (kino__ring_has_sequence(record)) {
+        kino__ring_sequence sequence = kino__ring_sequence_of(record);
+        add_sequence(&json, (int64_t)sequence.number, sequence.forward_thread);
     }
     add_recorded(image, position, &json);
     if (record->kind == KINO_IMPL_V1_SPAN && record->flags & KINO_IMPL_V1_FLAG_PYTHON)

@@ -165,7 +165,8 @@ static bool visit_record(walk *w, const kino__ring_piece *piece, uint32_t index,
         if (is_tail)
             return true; /* the step that the end of the session cut off */
         make_span(w, record, end, &event);
-        if (event.is_open || record->flags & KINO_IMPL_V1_FLAG_PYTHON)
+        if (event.is_open ||
+            record->flags & (KINO_IMPL_V1_FLAG_PYTHON | KINO_IMPL_V1_FLAG_SEQUENCE))
             event.place = position + 1;
         if (event.ts_ns < w->from_ns && length_of(event.ts_ns, w->from_ns) > event.dur_ns)
             return true;
@@ -200,12 +201,15 @@ static inline bool is_simple(walk *w, const kino__ring_piece *piece, uint32_t in
 {
     const kino_impl_v1_record *record = &piece->records[index];
     uint64_t end = kino__ring_end_of(record);
-    bool is_plain = record->kind == KINO_IMPL_V1_SPAN && record->flags == 0 &&
-                    record->following == 0 && end != 0 && position < next_late &&
+    bool is_plain = record->kind == KINO_IMPL_V1_SPAN &&
+                    (record->flags & ~KINO_IMPL_V1_FLAG_SEQUENCE) == 0 && record->following == 0 &&
+                    end != 0 && position < next_late &&
                     !(index + 1 < piece->count && record[1].kind == KINO_IMPL_V1_ARG);
     if (!is_plain)
         return false;
     span->text = record->text ? record->text : KINO__TEXT_LOST;
+    span->place = record->flags ? position + 1 : 0;
+    span->sequence = kino__ring_sequence_of(record);
     span->ts_ns = time_of(w, record->start);
     span->dur_ns = length_of(span->ts_ns, time_of(w, end));
     return span->ts_ns >= w->from_ns;

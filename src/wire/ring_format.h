@@ -14,7 +14,7 @@
 
 #define KINO__RING_MAGIC "KINORING"
 enum {
-    KINO__RING_VERSION = 3,      /* readers know all up to it */
+    KINO__RING_VERSION = 4,      /* readers know all up to it */
     KINO__RING_META_SIZE = 1024, /* of the head */
     KINO__RING_THREADS = 1024,   /* that one recording can tell apart */
     KINO__RING_ANCHORS = 1024,   /* of a bank */

@@ -1,11 +1,13 @@
 /* ring_forward.c - links forward and backward functions by thread and sequence number.
  *
- * No table of keys: the functions are sorted by key and then by their end, so all that concerns a
- * key stands together in the right order and one slot is enough. Then the links are sorted by the
- * end of their backward functions. O(n log n), two arrays. */
+ * The functions whose key some backward function asks for are sorted by key and then by their end,
+ * so all that concerns a key stands together in the right order and one slot is enough. Then the
+ * links are sorted by the end of their backward functions. O(n log n) of those that matter. */
 #include "wire/ring_forward.h"
 
 #include <stdlib.h>
+
+#include "base/map.h"
 
 /* -- matching */
 
@@ -77,19 +79,42 @@ static size_t find_matches(const entry *entries, size_t count, match *out)
     return found;
 }
 
+/* Two keys may have the same one, which costs time and nothing else. */
+static uint64_t hash_of(const kino__forward_op *op)
+{
+    return kino__hash_u64(key_thread(op) << 48 ^ (uint64_t)op->sequence);
+}
+
+/* Those that can be part of a link; false: out of memory. */
+static bool choose(const kino__forward_op *ops, size_t count, entry *out, size_t *chosen)
+{
+    kino__map wanted = {0};
+    bool done = true;
+    for (size_t i = 0; i < count && done; i++)
+        if (ops[i].forward)
+            done = kino__map_put(&wanted, hash_of(&ops[i]), 0) != NULL;
+    *chosen = 0;
+    for (size_t i = 0; i < count && done && wanted.count; i++)
+        if (kino__map_get(&wanted, hash_of(&ops[i])))
+            out[(*chosen)++] = (entry){ops[i], (uint32_t)i};
+    kino__map_deinit(&wanted);
+    return done;
+}
+
 bool kino__forward_match(const kino__forward_op *ops, size_t count, kino__forward_links *out)
 {
     *out = (kino__forward_links){0};
     if (count == 0 || count > UINT32_MAX)
         return count == 0;
+    size_t chosen = 0;
     entry *entries = malloc(count * sizeof *entries);
-    match *matches = malloc(count * sizeof *matches);
-    bool done = entries && matches;
+    bool done = entries && choose(ops, count, entries, &chosen);
+    match *matches = done ? malloc((chosen + 1) * sizeof *matches) : NULL;
+    done = matches != NULL;
     if (done) {
-        for (size_t i = 0; i < count; i++)
-            entries[i] = (entry){ops[i], (uint32_t)i};
-        qsort(entries, count, sizeof *entries, compare_keys);
-        size_t found = find_matches(entries, count, matches);
+        if (chosen)
+            qsort(entries, chosen, sizeof *entries, compare_keys);
+        size_t found = find_matches(entries, chosen, matches);
         qsort(matches, found, sizeof *matches, compare_matches);
         out->items = malloc((found + 1) * sizeof *out->items);
         done = out->items != NULL;
@@ -136,6 +161,8 @@ static uint64_t end_of(const kino__ring_image *image, const kino_impl_v1_record 
                        uint64_t position)
 {
     uint64_t end = kino__ring_end_of(span);
+    if (end)
+        return end;
     for (size_t i = kino__ring_late_of(image, position);
          !end && i < image->late.count && image->late.items[i].of == position; i++) {
         const kino_impl_v1_record *late = kino__ring_record(image, image->late.items[i].at);
@@ -145,42 +172,69 @@ static uint64_t end_of(const kino__ring_image *image, const kino_impl_v1_record 
     return end ? end : image->last_ticks;
 }
 
-static bool add_op(collection *c, const kino_impl_v1_record *argument)
+static bool add_op(collection *c, const kino_impl_v1_record *span, const kino__ring_piece *piece,
+                   uint64_t position, kino__forward_op op)
+{
+    op.start = span->start;
+    op.end = end_of(c->image, span, position);
+    if (op.end < c->image->from_ticks)
+        return true;
+    kino__forward_op *to = kino__vec_add(&c->ops);
+    found_op *place = kino__vec_add(&c->places);
+    if (!to || !place)
+        return false;
+    *to = op;
+    *place = (found_op){span->start, piece->header.tid};
+    return true;
+}
+
+/* A span with its numbers in it. */
+static bool add_numbered(collection *c, const kino__ring_piece *piece, uint64_t position)
+{
+    const kino_impl_v1_record *span = kino__ring_record(c->image, position);
+    kino__ring_sequence sequence = kino__ring_sequence_of(span);
+    return add_op(c, span, piece, position,
+                  (kino__forward_op){.sequence = (int64_t)sequence.number,
+                                     .thread = sequence.thread,
+                                     .forward = sequence.forward_thread});
+}
+
+static bool add_argument(collection *c, const kino_impl_v1_record *argument)
 {
     const kino__ring_piece *piece;
     uint64_t position;
     const kino_impl_v1_record *span = find_span(c->image, argument->aux, &piece, &position);
     if (!span || (int64_t)argument->end < 0)
         return true;
-    uint64_t end = end_of(c->image, span, position);
-    if (end < c->image->from_ticks)
-        return true;
-    kino__forward_op *op = kino__vec_add(&c->ops);
-    found_op *place = kino__vec_add(&c->places);
-    if (!op || !place)
-        return false;
     /* the argument's text is the logical thread; where that was not known, the system's number */
-    uint64_t thread = argument->text ? argument->text : piece->header.tid;
-    uint64_t forward = argument->start ? argument->start - 1 : 0;
-    *op = (kino__forward_op){span->start, end, (int64_t)argument->end, thread, forward};
-    *place = (found_op){span->start, piece->header.tid};
-    return true;
+    return add_op(c, span, piece, position,
+                  (kino__forward_op){.sequence = (int64_t)argument->end,
+                                     .thread = argument->text ? argument->text : piece->header.tid,
+                                     .forward = argument->start ? argument->start - 1 : 0});
+}
+
+static bool collect_piece(collection *c, size_t number)
+{
+    const kino__ring_piece *piece = &c->image->pieces.items[number];
+    bool go_on = true;
+    for (uint32_t at = piece->first; at < piece->count && go_on;
+         at += 1u + piece->records[at].following) {
+        const kino_impl_v1_record *record = &piece->records[at];
+        if (record->following > piece->count - 1 - at)
+            break;
+        if (kino__ring_has_sequence(record))
+            go_on = add_numbered(c, piece, (uint64_t)number << KINO__RING_POSITION_BITS | at);
+        else if (record->kind == KINO_IMPL_V1_ARG && record->flags == KINO_IMPL_V1_ARG_SEQUENCE)
+            go_on = add_argument(c, record);
+    }
+    return go_on;
 }
 
 static bool collect(collection *c)
 {
-    for (size_t i = 0; i < c->image->pieces.count; i++) {
-        const kino__ring_piece *piece = &c->image->pieces.items[i];
-        for (uint32_t at = piece->first; at < piece->count;
-             at += 1u + piece->records[at].following) {
-            const kino_impl_v1_record *record = &piece->records[at];
-            if (record->following > piece->count - 1 - at)
-                break;
-            if (record->kind == KINO_IMPL_V1_ARG && record->flags == KINO_IMPL_V1_ARG_SEQUENCE &&
-                !add_op(c, record))
-                return false;
-        }
-    }
+    for (size_t i = 0; i < c->image->pieces.count; i++)
+        if (!collect_piece(c, i))
+            return false;
     return true;
 }
 

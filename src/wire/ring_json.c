@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/json_out.h"
 #include "wire/ring.h"
@@ -16,13 +17,14 @@ enum {
     EVENT_ROOM = 4096, /* for an event without its name and arguments */
     LABEL_MAX = 256,   /* pid and tid as text */
     COPY_STEP = 32,    /* bytes that are copied at once, where there is room for more */
-    DIGITS_MAX = 24,
 };
 
 /* What comes before the name of a span. */
 #define SPAN_HEAD ",\n  {\"ph\": \"X\", "
 enum { SPAN_HEAD_SIZE = sizeof SPAN_HEAD - 1 };
-#define DUR_KEY ", \"dur\": "
+#define DUR_KEY      ", \"dur\": "
+#define SEQUENCE_KEY ", \"args\": {\"Sequence number\":"
+#define FORWARD_KEY  ",\"Fwd thread id\":"
 
 /* -- the stream */
 
@@ -89,30 +91,9 @@ static void put(stream *s, kino_str text)
 }
 #define PUT(s, literal) put((s), KINO__STR(literal))
 
-static char *put_digits(char *end, uint64_t value)
-{
-    static const char pairs[] = "00010203040506070809101112131415161718192021222324"
-                                "25262728293031323334353637383940414243444546474849"
-                                "50515253545556575859606162636465666768697071727374"
-                                "75767778798081828384858687888990919293949596979899";
-    while (value >= 100) {
-        end -= 2;
-        memcpy(end, pairs + 2 * (value % 100), 2);
-        value /= 100;
-    }
-    if (value >= 10) {
-        end -= 2;
-        memcpy(end, pairs + 2 * value, 2);
-    } else {
-        *--end = (char)('0' + value);
-    }
-    return end;
-}
-
 static void put_number(stream *s, uint64_t value)
 {
-    char text[DIGITS_MAX], *at = put_digits(text + sizeof text, value);
-    put(s, (kino_str){at, (size_t)(text + sizeof text - at)});
+    s->size += kino__format_uint(value, s->data + s->size);
 }
 
 static void put_signed(stream *s, int64_t value)
@@ -150,10 +131,8 @@ static inline char *add_small(const stream *s, char *at, uint64_t value)
 static char *add_seconds(stream *s, char *at, uint64_t seconds)
 {
     if (seconds != s->seconds) {
-        char text[DIGITS_MAX], *end = text + sizeof text, *from = put_digits(end, seconds);
         s->seconds = seconds;
-        s->seconds_size = (size_t)(end - from);
-        memcpy(s->seconds_text, from, s->seconds_size);
+        s->seconds_size = kino__format_uint(seconds, s->seconds_text);
     }
     memcpy(at, s->seconds_text, COPY_STEP);
     return at + s->seconds_size;
@@ -318,7 +297,7 @@ static bool visit(void *context, const kino__ring_event *event)
     return s->status == KINO_OK;
 }
 
-/* -- spans without arguments */
+/* -- spans without arguments but a sequence */
 
 /* Whole steps, because bytes behind both may be used. */
 static inline char *copy(char *to, const char *from, size_t size)
@@ -326,6 +305,19 @@ static inline char *copy(char *to, const char *from, size_t size)
     for (size_t done = 0; done < size; done += COPY_STEP)
         memcpy(to + done, from + done, COPY_STEP);
     return to + size;
+}
+
+/* As kino__ring_add_args writes it. */
+static char *add_sequence(char *at, const kino__ring_sequence *sequence)
+{
+    static const char number_key[2 * COPY_STEP] = SEQUENCE_KEY;
+    static const char thread_key[COPY_STEP] = FORWARD_KEY;
+    at = copy(at, number_key, sizeof SEQUENCE_KEY - 1);
+    at += kino__format_uint(sequence->number, at);
+    at = copy(at, thread_key, sizeof FORWARD_KEY - 1);
+    at += kino__format_uint(sequence->forward_thread, at);
+    *at++ = '}';
+    return at;
 }
 
 static bool add_span(void *context, const kino__ring_span *span)
@@ -339,7 +331,8 @@ static bool add_span(void *context, const kino__ring_span *span)
                                   .pid = span->pid,
                                   .tid = span->tid,
                                   .ts_ns = span->ts_ns,
-                                  .dur_ns = span->dur_ns};
+                                  .dur_ns = span->dur_ns,
+                                  .place = span->place};
         return visit(s, &event);
     }
     fragment f = fragment_of(s, span->text);
@@ -350,6 +343,8 @@ static bool add_span(void *context, const kino__ring_span *span)
     at = add_time(s, at, span->ts_ns);
     at = copy(at, dur_key, sizeof DUR_KEY - 1);
     at = add_time(s, at, span->dur_ns);
+    if (span->place)
+        at = add_sequence(at, &span->sequence);
     *at++ = '}';
     s->size = (size_t)(at - s->data);
     return true;

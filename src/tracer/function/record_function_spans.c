@@ -15,7 +15,6 @@
 #include "tracer/device/device_collective.h"
 #include "tracer/function/record_function_internal.h"
 #include "tracer/thread_ring.h"
-#include "tracer/ticks.h"
 
 enum { ROOM = 512 }; /* words for the inputs of a function */
 _Static_assert(sizeof(void *) >= sizeof(uint64_t), "a context is a span");
@@ -136,15 +135,6 @@ static bool is_mine(uint64_t span)
     return stamp == ((uint64_t)kino_impl_v1_self.owner << 16 | kino__plain_span(span) >> 48);
 }
 
-static void restart_clock(uint64_t span)
-{
-    if (!is_mine(span))
-        return;
-    uint64_t now = span & KINO_IMPL_V1_SLOW_CLOCK ? kino__clock_ticks(KINO__RING_CLOCK_MONOTONIC)
-                                                  : kino_impl_v1_ticks();
-    __atomic_store_n(&kino_impl_v1_record_of(span)->start, now, __ATOMIC_RELAXED);
-}
-
 static uint64_t begin_span(const kino_record_function *fn)
 {
     if (fn->site)
@@ -210,7 +200,7 @@ static void *start_span(const kino_record_function *fn, void *user)
     if (fn->input_count)
         add_values(span, fn);
     if (has_args)
-        restart_clock(span.id);
+        (void)kino_impl_v1_restart(span.id);
     return (void *)(uintptr_t)span.id;
 }
 

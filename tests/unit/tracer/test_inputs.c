@@ -291,6 +291,133 @@ TEST(sequences_and_allocations_in_line_are_those_of_the_functions)
     }
 }
 
+/* -- operators in one piece */
+
+static kino_impl_v1_site operator_site = {"op", "cpu_op", "", "", 0, 0};
+
+static kino_inputs record_operator(int64_t sequence, uint64_t thread, uint64_t forward_thread)
+{
+    uint64_t room[ROOM];
+    kino_inputs in = kino_operator_open(room, ROOM);
+    add_all_kinds(&in);
+    kino_end(kino_operator_begin(&in, &operator_site, sequence, thread, forward_thread));
+    return in;
+}
+
+TEST(operators_in_one_piece_are_those_of_the_parts)
+{
+    char want[8192];
+    begin_recording();
+    uint64_t room[ROOM];
+    kino_span span = kino_begin("op", "cpu_op");
+    kino_set_sequence_on(span, 12, 7, 3);
+    kino_inputs in = kino_inputs_open(span, room, ROOM);
+    add_all_kinds(&in);
+    kino_inputs_close(&in, span);
+    kino_end(span);
+    char *trace = finish_recording();
+    (void)snprintf(want, sizeof want, "%s", args_of(trace, "op"));
+    CHECK(strstr(want, "\"Sequence number\":12,\"Fwd thread id\":3,\"Input Dims\":[[3,-4],"));
+    free(trace);
+    for (int i = 0; i < 2; i++) { /* without a segment, then with one */
+        begin_recording();
+        if (i)
+            kino_end(kino_begin("first", "cpu_op"));
+        CHECK((record_operator(12, 7, 3).segment != NULL) == (i == 1));
+        trace = finish_recording();
+        CHECK_STR(args_of(trace, "op"), want);
+        free(trace);
+    }
+}
+
+TEST(operators_without_inputs_have_their_numbers)
+{
+    const struct {
+        int64_t sequence;
+        uint64_t thread, forward;
+        const char *want;
+    } cases[] = {
+        {-1, 1, 0, ""},
+        {0, 1, 0, "\"args\": {\"Sequence number\":0,\"Fwd thread id\":0}}"},
+        {UINT32_MAX, UINT16_MAX, UINT16_MAX,
+         "\"args\": {\"Sequence number\":4294967295,\"Fwd thread id\":65535}}"},
+        /* these do not fit into the span */
+        {(int64_t)UINT32_MAX + 1, 1, 0,
+         "\"args\": {\"Sequence number\":4294967296,\"Fwd thread id\":0}}"},
+        {5, UINT16_MAX + 1, 0, "\"args\": {\"Sequence number\":5,\"Fwd thread id\":0}}"},
+        {5, 1, UINT16_MAX + 1, "\"args\": {\"Sequence number\":5,\"Fwd thread id\":65536}}"},
+        {5, 0, 2, "\"args\": {\"Sequence number\":5,\"Fwd thread id\":2}}"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int is_first = 0; is_first < 2; is_first++) { /* the first event of a row or not */
+            begin_recording();
+            if (!is_first)
+                kino_end(kino_begin("first", "cpu_op"));
+            kino_inputs in = kino_operator_open(NULL, 0);
+            kino_end(kino_operator_begin(&in, &operator_site, cases[i].sequence, cases[i].thread,
+                                         cases[i].forward));
+            char *trace = finish_recording();
+            const char *found = args_of(trace, "op");
+            CHECK(strncmp(found, cases[i].want, strlen(cases[i].want)) == 0);
+            CHECK_EQ(*found == 0, *cases[i].want == 0);
+            free(trace);
+        }
+}
+
+TEST(operators_are_complete_at_the_end_of_a_segment)
+{
+    enum { OPERATORS = 3 * KINO_IMPL_V1_SEGMENT_RECORDS / 16 };
+    size_t direct = 0, stored = 0, found = 0;
+    begin_recording();
+    for (int i = 0; i < OPERATORS; i++)
+        *(record_operator(i, 1, 0).segment ? &direct : &stored) += 1;
+    CHECK(direct > 0 && stored > 0);
+    char *trace = finish_recording(), want[128];
+    const char *at = trace;
+    for (int i = 0; i < OPERATORS; i++) {
+        (void)snprintf(want, sizeof want,
+                       "\"Sequence number\":%d,\"Fwd thread id\":0,\"Input Dims\":[[3,-4],", i);
+        at = at ? strstr(at, want) : NULL;
+        found += at != NULL;
+    }
+    CHECK_EQ(found, OPERATORS);
+    CHECK(strstr(trace, "\"kino_loss\": {}"));
+    free(trace);
+}
+
+TEST(spans_that_have_another_number_get_a_sequence_beside_it)
+{
+    kino_impl_v1_site step = {"step ", "cpu_op", "", "", 0, 0};
+    begin_recording();
+    kino_end(kino_begin("first", "cpu_op"));
+    uint32_t kind = KINO_IMPL_V1_SPAN | KINO_IMPL_V1_FLAG_NUMBERED << 8;
+    kino_span span = {kino_impl_v1_begin(&step, 41, kind)};
+    kino_put_sequence(span, 12, 7, 3);
+    kino_end(span);
+    char *trace = finish_recording();
+    CHECK(strstr(args_of(trace, "step 41"), "\"Sequence number\":12,\"Fwd thread id\":3"));
+    free(trace);
+}
+
+/* The other clock: the fast path writes nothing, and the time begins behind the arguments still. */
+TEST(operators_of_the_slow_clock_begin_when_they_are_complete)
+{
+    setenv("KINO_CLOCK", "monotonic", 1);
+    begin_recording();
+    kino_end(kino_begin("first", "cpu_op"));
+    CHECK(record_operator(12, 7, 3).segment == NULL);
+    kino_span span = kino_begin("later", "cpu_op");
+    uint64_t before = kino_impl_v1_record_of(span.id)->start;
+    uint64_t now = kino_impl_v1_restart(span.id);
+    CHECK(now >= before && now == kino_impl_v1_record_of(span.id)->start && now != 0);
+    kino_end(span);
+    CHECK_EQ(kino_impl_v1_restart(0), 0);
+    char *trace = finish_recording();
+    unsetenv("KINO_CLOCK");
+    CHECK(strstr(args_of(trace, "op"), "\"Sequence number\":12,\"Fwd thread id\":3,\"Input"));
+    free(trace);
+}
+
 TEST(metadata_can_be_taken_back)
 {
     REQUIRE_EQ(kino_metadata("a key", "1", NULL), KINO_OK);
