@@ -68,12 +68,13 @@ static kino__process *find_process(kino__fabric_server *s, int32_t pid)
     return p && p->target ? kino__registry_find(s->registry, pid) : p;
 }
 
-static kino__fabric_answer judge_poll(kino__fabric_socket *socket, kino__process *p)
+static kino__fabric_answer judge_poll(kino__fabric_socket *socket, kino__process *p,
+                                      const kino__fabric_address *from)
 {
     kino__fabric_server *s = socket->server;
     const kino__fabric_poll *poll = &s->batch->poll;
     kino__fabric_answer answer = {.verdict = KINO__FABRIC_ANSWER_EMPTY, .process = p};
-    if (!p)
+    if (!p || kino__registry_is_second(p, from))
         return answer;
     kino__requests_polled(s->requests, p, poll->mask);
     if (poll->mask & KINO__FABRIC_ACTIVITIES)
@@ -158,7 +159,7 @@ kino__fabric_answer kino__fabric_judge(kino__fabric_socket *socket, const kino__
             note_bad(s, "bad-datagram", d, err.message);
             return none;
         }
-        return judge_poll(socket, find_process(s, d->pid));
+        return judge_poll(socket, find_process(s, d->pid), &d->from);
     case KINO__FABRIC_CTXT:
         return judge_context(socket, d, message.payload);
     case KINO__FABRIC_REPORT:

@@ -199,6 +199,22 @@ kino__process *kino__registry_add(kino__registry *r, int32_t pid, int64_t now_ns
 
 /* -- what it says */
 
+/* "dynoconfigclient" and a UUID: libkino's says that it is of version 8, libkineto's of 4. */
+static bool is_of_libkino(const kino__fabric_address *from)
+{
+    static const char client[] = KINO__FABRIC_CLIENT;
+    const char *path = from->name.sun_path;
+    size_t size = from->size - offsetof(struct sockaddr_un, sun_path);
+    const char *found = memmem(path, size, client, sizeof client - 1);
+    size_t version = sizeof client - 1 + 14;
+    return found && (size_t)(path + size - found) > version && found[version] == '8';
+}
+
+bool kino__registry_is_second(const kino__process *p, const kino__fabric_address *address)
+{
+    return p->is_kino && !is_of_libkino(address);
+}
+
 static void note_endpoint(kino__registry *r, kino__process *p, const kino__fabric_address *from,
                           int64_t now_ns)
 {
@@ -213,18 +229,12 @@ static void note_endpoint(kino__registry *r, kino__process *p, const kino__fabri
     kino__endpoint *endpoint = kino__vec_add(&p->endpoints);
     if (!endpoint)
         return;
-    *endpoint = (kino__endpoint){address, now_ns};
+    *endpoint = (kino__endpoint){address, now_ns, is_of_libkino(from)};
     r->endpoint_count++;
     /* It may be another program by now, in the same process. */
     free(p->about);
     p->about = NULL;
-    /* "dynoconfigclient" and a UUID: libkino's says that it is of version 8, libkineto's of 4. */
-    static const char client[] = KINO__FABRIC_CLIENT;
-    const char *path = from->name.sun_path;
-    size_t size = from->size - offsetof(struct sockaddr_un, sun_path);
-    const char *found = memmem(path, size, client, sizeof client - 1);
-    size_t version = sizeof client - 1 + 14;
-    p->is_kino |= found && (size_t)(path + size - found) > version && found[version] == '8';
+    p->is_kino |= endpoint->is_kino;
 }
 
 static void note_pids(kino__process *p, const kino__fabric_poll *poll)
@@ -247,6 +257,10 @@ void kino__registry_poll(kino__registry *r, kino__process *p, const kino__fabric
 {
     bool is_first = p->polls++ == 0;
     p->last_seen_ns = now_ns;
+    if (kino__registry_is_second(p, address)) {
+        note_endpoint(r, p, address, now_ns);
+        return;
+    }
     p->job = poll->job;
     p->mask = poll->mask;
     p->has_events |= (poll->mask & KINO__FABRIC_EVENTS) != 0;
@@ -301,11 +315,16 @@ kino__process *kino__registry_next(const kino__registry *r, const kino__process 
 static void sweep_endpoints(kino__registry *r, kino__process *p, int64_t before_ns)
 {
     size_t kept = 0;
+    bool has_kino = false;
     for (size_t i = 0; i < p->endpoints.count; i++)
-        if (p->endpoints.items[i].seen_ns >= before_ns)
+        if (p->endpoints.items[i].seen_ns >= before_ns) {
+            has_kino |= p->endpoints.items[i].is_kino;
             p->endpoints.items[kept++] = p->endpoints.items[i];
+        }
     r->endpoint_count -= p->endpoints.count - kept;
     p->endpoints.count = kept;
+    if (kept)
+        p->is_kino = has_kino; /* it may listen no longer, and libkineto still does */
 }
 
 void kino__registry_sweep(kino__registry *r, int64_t now_ns, int64_t silence_ns)

@@ -29,6 +29,7 @@ enum {
 typedef struct kino__endpoint {
     uint64_t address; /* a hash of it */
     int64_t seen_ns;
+    bool is_kino; /* libkino's */
 } kino__endpoint;
 
 typedef struct kino__registry_context {
@@ -85,7 +86,11 @@ bool kino__registry_is_full(kino__registry *registry, uid_t uid);
 /* The same, made when there is none. NULL: no such process, too many, or memory is out. */
 kino__process *kino__registry_add(kino__registry *registry, int32_t pid, int64_t now_ns);
 
-/* Notes a poll. `address` is the sender's. */
+/* Does the process have libkino, and is this another's address? PyTorch's libkineto asks for itself
+ * then, and libkino is the one who gets requests: a request is one trace. */
+bool kino__registry_is_second(const kino__process *process, const kino__fabric_address *address);
+
+/* Notes a poll. `address` is the sender's. Of a second one only that it was there. */
 void kino__registry_poll(kino__registry *registry, kino__process *process,
                          const kino__fabric_poll *poll, const kino__fabric_address *address,
                          int64_t now_ns);
