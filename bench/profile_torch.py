@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """kino.profile beside torch.profiler.profile: bench/profile_torch.py PACKAGE [ROUNDS]. Prints a sample: what an operator takes longer while it is
-recorded (plain, with shapes, with shapes and memory) in both, above the same loop without a profiler, in rounds that take turns; and what stop and
-export of 100,000 operators take. To be run by a Python that has torch (tools/install-torch)."""
+recorded (plain, with shapes, with shapes and memory, with stacks as well) in both, above the same loop without a profiler, in rounds that take turns;
+beside it callbacks that do nothing; and what stop and export of 100,000 operators take. Medians, and the ratio of the best rounds. To be run by a Python that has torch (tools/install-torch)."""
 import ctypes
 import json
 import os
@@ -18,8 +18,9 @@ import kino  # noqa: E402
 import torch  # noqa: E402
 from kino import _bridge  # noqa: E402
 
-LOOPS, OPS = 4000, 100_000
-KINDS = {"plain": {}, "shapes": {"record_shapes": True}, "shapes and memory": {"record_shapes": True, "profile_memory": True}}
+LOOPS, OPS = 2000, 100_000
+KINDS = {"plain": {}, "shapes": {"record_shapes": True}, "shapes and memory": {"record_shapes": True, "profile_memory": True},
+         "shapes, stack and memory": {"record_shapes": True, "with_stack": True, "profile_memory": True}}
 CPU = [torch.profiler.ProfilerActivity.CPU]
 X = torch.ones(8)
 LENT = torch.ones(1)
@@ -49,7 +50,7 @@ def empty_callback(folder):
 
 
 def observed(switch, options):
-    switch(1, "record_shapes" in options)
+    switch(1, ("record_shapes" in options) + 2 * ("profile_memory" in options))
     try:
         loop(200)
         return loop(LOOPS)
@@ -58,14 +59,12 @@ def observed(switch, options):
 
 
 def added(switch, options, rounds):
-    """ns per operator above the bare loop: medians of (PyTorch, Kino, callbacks that do nothing)."""
+    """ns per operator above the bare loop, (PyTorch, Kino, callbacks that do nothing): medians of the rounds, and of the fastest."""
     found = []
     for _ in range(rounds):
-        bare = loop(LOOPS)
-        theirs, ours = recorded(torch.profiler, options), recorded(kino, options)
-        bare = min(bare, loop(LOOPS))
-        found.append((theirs - bare, ours - bare, observed(switch, options) - bare))
-    return [statistics.median(column) for column in zip(*found)]
+        found.append((loop(LOOPS), recorded(torch.profiler, options), recorded(kino, options), observed(switch, options)))
+    columns = list(zip(*found))
+    return [[take(column) - take(columns[0]) for column in columns[1:]] for take in (statistics.median, min)]
 
 
 def finish(module, folder):
@@ -86,15 +85,16 @@ def finish(module, folder):
 
 def main():
     warnings.simplefilter("ignore")
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 9
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 25
     torch.set_num_threads(1)
     recorded(kino, {}), recorded(torch.profiler, {})
     sample = {"bench": "profile_torch", "torch": torch.__version__}
     with tempfile.TemporaryDirectory() as folder:
         switch = empty_callback(folder)
         for name, options in KINDS.items():
-            theirs, ours, empty = added(switch, options, rounds)
-            sample[name] = {"torch_ns": round(theirs), "kino_ns": round(ours), "empty_ns": round(empty), "ratio": round(ours / theirs, 3)}
+            (theirs, ours, empty), best = added(switch, options, rounds)
+            sample[name] = {"torch_ns": round(theirs), "kino_ns": round(ours), "empty_ns": round(empty), "ratio": round(ours / theirs, 3),
+                            "best_ratio": round(best[1] / best[0], 3)}
         theirs = min(finish(torch.profiler, folder) for _ in range(3))
         ours = min(finish(kino, folder) for _ in range(3))
     sample["stop"] = {"torch_s": theirs[0], "kino_s": ours[0], "ratio": round(ours[0] / theirs[0], 4)}

@@ -1,10 +1,11 @@
 /* kino_torch.cpp - PyTorch's operators, allocations and collectives for libkino: the one file that
  * includes PyTorch's headers. python/kino/_bridge.py builds and loads it.
  *
- * A start callback of a RecordFunction begins a span, adds its raw inputs, and reads the clock
- * last; the end callback reads it first. Names and types are looked up once and are numbers from
- * then on; nothing becomes text here (libkino does that when a trace is read). What a thread needs
- * is in its own Thread: callbacks take no lock and, after the first calls, allocate nothing.
+ * A start callback of a RecordFunction writes a span with its numbers and raw inputs in one piece
+ * and reads the clock last; the end callback reads it first. Names and types are looked up once and
+ * are numbers from then on; nothing becomes text here (libkino does that when a trace is read). What
+ * a thread needs is in its own Thread: callbacks take no lock and, after the first calls, allocate
+ * nothing.
  *
  * The functions at the end are C: any loader can call them, whatever its Python. */
 #include <ATen/record_function.h>
@@ -12,9 +13,12 @@
 #include <c10/core/Allocator.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <chrono>
+#include <cstdio>
 #include <cstring>
+#include <dlfcn.h>
 #include <mutex>
 #include <string>
+#include <torch/csrc/jit/runtime/interpreter.h>
 #include <torch/csrc/profiler/orchestration/observer.h>
 #include <torch/csrc/profiler/util.h>
 #include <torch/version.h>
@@ -28,18 +32,31 @@
 namespace
 {
 
-enum : uint32_t { SHAPES = 1, MEMORY = 2, THIS_THREAD = 4 };
+enum : uint32_t {
+    SHAPES = 1,
+    MEMORY = 2,
+    THIS_THREAD = 4,
+    OVERLOADS = 8, /* names of operators end with those of their overloads */
+    MODULES = 16,  /* of TorchScript */
+    IDS = 32,      /* which others, who ask for them too, see as well */
+    FEATURES = SHAPES | MEMORY | THIS_THREAD | OVERLOADS | MODULES | IDS,
+};
 enum : uint32_t {
     NAMES = 512,       /* operators that a thread finds by the address of their name */
     ROOM = 512,        /* words for the inputs of an operator */
     SAMPLE_EVERY = 64, /* callbacks, of which one is timed */
 };
 
+/* Everything that most operators need is in line, so that kino_inputs stays in registers. */
+#define IN_LINE __attribute__((always_inline)) inline
+
 /* -- what a thread has -- */
 
 /* Of an operator, by name; shared by all threads, for as long as the process lives. */
 struct Site : kino_impl_v1_site {
     bool is_evaluation; /* the autograd engine runs the node that the rest of the name says */
+    bool has_schema;    /* a registered operator, which has no keyword inputs */
+    bool is_user;       /* an annotation */
 };
 
 struct Name {
@@ -61,11 +78,11 @@ std::atomic<uint64_t> ended_calls, ended_sampled, ended_ns;
 
 struct Thread {
     Name names[NAMES] = {};
+    uint64_t room[ROOM]; /* for inputs that do not fit into what is left of a segment */
     std::unordered_map<std::string, Site *> known[2]; /* operators, annotations */
     Counts counts;
     void *free_context = nullptr;
     uint64_t memory_window = 0; /* the window whose state this thread has */
-    uint64_t last_ticks = 0;    /* when an operator began last */
     uint64_t evaluation = 0;    /* span of the engine around a node that has not begun */
     Thread *next, *previous = nullptr;
 
@@ -95,6 +112,23 @@ struct Thread {
     }
 };
 
+struct Sums {
+    uint64_t calls, sampled, ns;
+};
+
+/* Of all threads, since the process began. */
+Sums all_counts()
+{
+    std::lock_guard<std::mutex> guard(threads_lock);
+    Sums sums = {ended_calls, ended_sampled, ended_ns};
+    for (Thread *thread = threads; thread; thread = thread->next) {
+        sums.calls += thread->counts.calls;
+        sums.sampled += thread->counts.sampled;
+        sums.ns += thread->counts.sampled_ns;
+    }
+    return sums;
+}
+
 Thread &first_use()
 {
     struct Owner {
@@ -123,14 +157,14 @@ struct Context final : at::ObserverContext {
     {
     }
 
-    static void *operator new(size_t size)
+    static std::unique_ptr<at::ObserverContext> take(Thread &thread, uint64_t span)
     {
-        Thread &thread = self();
-        void *context = thread.free_context;
-        if (!context)
-            return ::operator new(size);
-        std::memcpy(&thread.free_context, context, sizeof thread.free_context);
-        return context;
+        void *room = thread.free_context;
+        if (__builtin_expect(room != nullptr, 1))
+            std::memcpy(&thread.free_context, room, sizeof thread.free_context);
+        else
+            room = ::operator new(sizeof(Context));
+        return std::unique_ptr<at::ObserverContext>(::new (room) Context(span));
     }
 
     static void operator delete(void *context)
@@ -143,7 +177,12 @@ struct Context final : at::ObserverContext {
 
 /* -- names -- */
 
-Site *intern(const char *name, bool is_user)
+bool begins_with(const std::string &text, const char *start)
+{
+    return text.rfind(start, 0) == 0;
+}
+
+Site *intern(const std::string &name, bool is_user, bool has_schema)
 {
     static std::mutex lock;
     static std::unordered_map<std::string, Site *> sites[2];
@@ -151,83 +190,104 @@ Site *intern(const char *name, bool is_user)
     std::lock_guard<std::mutex> guard(lock);
     auto [found, is_new] = sites[is_user].try_emplace(name, nullptr);
     if (is_new)
-        found->second =
-            new Site{{found->first.c_str(), category, "", "", 0, kino_text(name, category)},
-                     found->first.rfind("autograd::engine::evaluate_function: ", 0) == 0};
+        found->second = new Site{
+            {found->first.c_str(), category, "", "", 0, kino_text(name.c_str(), category)},
+            begins_with(name, "autograd::engine::evaluate_function: "),
+            has_schema, is_user};
+    return found->second;
+}
+
+__attribute__((noinline)) Site *find_site(Thread &thread, const std::string &name,
+                                          const at::RecordFunction &fn, bool is_user)
+{
+    auto [found, is_new] = thread.known[is_user].try_emplace(name, nullptr);
+    if (is_new)
+        found->second = intern(name, is_user, fn.operator_name().has_value());
     return found->second;
 }
 
 /* The same address is mostly the same operator, which the comparison makes sure of. */
-Site *site_of(Thread &thread, const char *name, bool is_user)
+IN_LINE Site *site_of(Thread &thread, const at::RecordFunction &fn, bool is_user)
 {
+    const char *name = fn.name();
     auto address = reinterpret_cast<uintptr_t>(name);
     Name &slot = thread.names[(address >> 3 ^ address >> 12 ^ is_user) % NAMES];
-    if (slot.address == name && std::strcmp(slot.site->name, name) == 0 &&
-        (slot.site->category[0] == 'u') == is_user)
+    if (__builtin_expect(slot.address == name && slot.site->is_user == is_user, 1) &&
+        std::strcmp(slot.site->name, name) == 0)
         return slot.site;
-    auto [found, is_new] = thread.known[is_user].try_emplace(name, nullptr);
-    if (is_new)
-        found->second = intern(name, is_user);
-    slot = {name, found->second};
-    return found->second;
+    slot = {name, find_site(thread, name, fn, is_user)};
+    return slot.site;
+}
+
+/* Versions of PyTorch before 2.5 do not tell overloads. */
+template <typename Function> std::string overload_of(const Function &fn)
+{
+    if constexpr (requires { fn.overload_name(); })
+        return fn.overload_name();
+    return "";
+}
+
+Site *overload_site_of(Thread &thread, const at::RecordFunction &fn, bool is_user)
+{
+    std::string overload = overload_of(fn);
+    return overload.empty() ? site_of(thread, fn, is_user)
+                            : find_site(thread, fn.name() + ("." + overload), fn, is_user);
 }
 
 /* The number of a type's name, as PyTorch's traces have it ("float", "c10::BFloat16"). */
-uint32_t type_number(c10::ScalarType type)
+std::atomic<uint32_t> type_numbers[static_cast<size_t>(c10::ScalarType::NumOptions) + 1];
+
+__attribute__((noinline)) uint32_t new_type_number(c10::ScalarType type)
 {
-    static std::atomic<uint32_t> numbers[static_cast<size_t>(c10::ScalarType::NumOptions) + 1];
-    std::atomic<uint32_t> &number = numbers[static_cast<size_t>(type)];
-    uint32_t known = number.load(std::memory_order_relaxed);
-    if (!known) {
-        known = kino_text(std::string(c10::scalarTypeToTypeMeta(type).name()).c_str(), "");
-        number.store(known, std::memory_order_relaxed);
-    }
-    return known;
+    uint32_t number = kino_text(std::string(c10::scalarTypeToTypeMeta(type).name()).c_str(), "");
+    type_numbers[static_cast<size_t>(type)].store(number, std::memory_order_relaxed);
+    return number;
+}
+
+inline uint32_t type_number(c10::ScalarType type)
+{
+    uint32_t number = type_numbers[static_cast<size_t>(type)].load(std::memory_order_relaxed);
+    return __builtin_expect(number != 0, 1) ? number : new_type_number(type);
 }
 
 /* -- inputs -- */
 
-void add_tensor(kino_inputs &in, const at::Tensor &tensor)
+IN_LINE void add_tensor(kino_inputs &in, const at::Tensor &tensor)
 {
-    if (!tensor.defined()) {
+    const c10::TensorImpl *impl = tensor.unsafeGetTensorImpl();
+    if (__builtin_expect(!tensor.defined(), 0)) {
         kino_inputs_mark(&in, KINO_INPUT_OTHER, 0);
         return;
     }
     uint32_t type = type_number(tensor.scalar_type());
-    auto *impl = tensor.unsafeGetTensorImpl();
-    if (tensor.is_nested() || impl->has_symbolic_sizes_strides()) {
+    if (__builtin_expect(impl->is_nested() || impl->has_symbolic_sizes_strides(), 0)) {
         kino_inputs_tensor(&in, type, nullptr, nullptr, 0);
         return;
     }
-    bool has_strides = tensor.layout() == at::kStrided;
-    auto sizes = tensor.sizes();
-    kino_inputs_tensor(&in, type, sizes.data(), has_strides ? tensor.strides().data() : nullptr,
-                       static_cast<uint32_t>(sizes.size()));
+    auto sizes = impl->sizes();
+    auto count = static_cast<uint32_t>(sizes.size());
+    if (__builtin_expect(impl->layout() == at::kStrided, 1))
+        kino_inputs_tensor(&in, type, sizes.data(), impl->strides().data(), count);
+    else
+        kino_inputs_tensor(&in, type, sizes.data(), nullptr, count);
 }
 
-void add_tensors(kino_inputs &in, const c10::IValue &value)
+void add_tensors(kino_inputs &in, c10::ArrayRef<c10::IValue> list)
 {
-    const auto list = value.toTensorList();
     kino_inputs_mark(&in, KINO_INPUT_LIST_BEGIN, 0);
     for (size_t i = 0; i < list.size() && list.size() <= KINO_INPUTS_LIST_MAX; i++)
-        add_tensor(in, list.get(i));
+        add_tensor(in, list[i].toTensor());
     kino_inputs_mark(&in, KINO_INPUT_LIST_END, 0);
 }
 
-uint64_t word_of(int64_t value)
+uint64_t word_of(const c10::IValue &value, uint32_t kind)
 {
-    return static_cast<uint64_t>(value);
-}
-uint64_t word_of(double value)
-{
-    return kino_impl_v1_double_bits(value);
-}
-uint64_t word_of(bool value)
-{
-    return value;
+    if (kind == KINO_INPUT_INTS)
+        return static_cast<uint64_t>(value.toInt());
+    return kind == KINO_INPUT_BOOLS ? value.toBool() : kino_impl_v1_double_bits(value.toDouble());
 }
 
-template <typename List> void add_numbers(kino_inputs &in, uint32_t kind, const List &list)
+void add_numbers(kino_inputs &in, uint32_t kind, c10::ArrayRef<c10::IValue> list)
 {
     if (list.size() > KINO_INPUTS_LIST_MAX) {
         static const uint32_t type = kino_text("ScalarList", "");
@@ -236,40 +296,108 @@ template <typename List> void add_numbers(kino_inputs &in, uint32_t kind, const 
     }
     uint64_t *at = kino_inputs_numbers(&in, kind, static_cast<uint32_t>(list.size()));
     for (size_t i = 0; at && i < list.size(); i++)
-        at[i] = word_of(list.get(i));
+        at[i] = word_of(list[i], kind);
 }
 
-void add_input(kino_inputs &in, const c10::IValue &value)
+/* Elements are looked at where they are: nothing is copied, nothing is counted. */
+__attribute__((noinline)) kino_inputs add_list(kino_inputs in, const c10::IValue &value)
+{
+    if (value.isTensorList())
+        add_tensors(in, value.toListRef());
+    else if (value.isIntList())
+        add_numbers(in, KINO_INPUT_INTS, value.toListRef());
+    else if (value.isDoubleList())
+        add_numbers(in, KINO_INPUT_DOUBLES, value.toListRef());
+    else if (value.isBoolList())
+        add_numbers(in, KINO_INPUT_BOOLS, value.toListRef());
+    else
+        kino_inputs_mark(&in, KINO_INPUT_OTHER, 0);
+    return in;
+}
+
+IN_LINE void add_input(kino_inputs &in, const c10::IValue &value)
 {
     if (value.isTensor())
         add_tensor(in, value.toTensor());
     else if (value.isInt())
-        kino_inputs_number(&in, KINO_INPUT_INT, word_of(value.toInt()));
+        kino_inputs_number(&in, KINO_INPUT_INT, static_cast<uint64_t>(value.toInt()));
     else if (value.isDouble())
-        kino_inputs_number(&in, KINO_INPUT_DOUBLE, word_of(value.toDouble()));
+        kino_inputs_number(&in, KINO_INPUT_DOUBLE, kino_impl_v1_double_bits(value.toDouble()));
     else if (value.isBool())
         kino_inputs_number(&in, KINO_INPUT_BOOL, value.toBool());
-    else if (value.isTensorList())
-        add_tensors(in, value);
-    else if (value.isIntList())
-        add_numbers(in, KINO_INPUT_INTS, value.toIntList());
-    else if (value.isDoubleList())
-        add_numbers(in, KINO_INPUT_DOUBLES, value.toDoubleList());
-    else if (value.isBoolList())
-        add_numbers(in, KINO_INPUT_BOOLS, value.toBoolList());
+    else if (value.isList())
+        in = add_list(in, value);
     else
         kino_inputs_mark(&in, KINO_INPUT_OTHER, 0);
 }
 
-void add_inputs(kino_span span, const at::RecordFunction &fn)
+IN_LINE void add_inputs(kino_inputs &in, const at::RecordFunction &fn)
 {
-    uint64_t room[ROOM];
-    kino_inputs in = kino_inputs_open(span, room, ROOM);
     auto values = fn.inputs();
-    size_t count = std::min(values.size(), fn.num_inputs());
+    size_t count = values.empty() ? 0 : std::min(values.size(), fn.num_inputs());
     for (size_t i = 0; i < count; i++)
         add_input(in, values[i]);
-    kino_inputs_close(&in, span);
+}
+
+/* -- rarer arguments -- */
+
+std::string quoted(const std::string &text)
+{
+    std::string out = "\"";
+    for (char c : text) {
+        if (c == '"' || c == '\\')
+            out += '\\';
+        if (static_cast<unsigned char>(c) >= ' ')
+            out += c;
+    }
+    return out + "\"";
+}
+
+bool is_text_list(const c10::IValue &value)
+{
+    if (!value.isList())
+        return false;
+    for (const auto &item : value.toListRef())
+        if (!item.isString())
+            return false;
+    return true;
+}
+
+std::string text_list(c10::ArrayRef<c10::IValue> list)
+{
+    std::string out = "[";
+    for (const auto &item : list)
+        out += (out.size() > 1 ? ", " : "") + quoted(item.toStringRef());
+    return out + "]";
+}
+
+/* As PyTorch writes it: texts with quotation marks are not there. */
+void add_keyword(kino_span span, const char *key, const c10::IValue &value)
+{
+    if (value.isInt())
+        kino_arg_int(span, key, value.toInt());
+    else if (std::strcmp(key, "stream") == 0)
+        return;
+    else if (value.isDouble())
+        kino_arg_double(span, key, value.toDouble());
+    else if (value.isBool())
+        kino_arg_bool(span, key, value.toBool());
+    else if (value.isString())
+        kino_arg_text(span, key,
+                      value.toStringRef().find('"') == std::string::npos
+                          ? value.toStringRef().c_str()
+                          : "None");
+    else if (is_text_list(value))
+        kino_arg_json(span, key, text_list(value.toListRef()).c_str());
+}
+
+void add_modules(kino_span span)
+{
+    std::string path;
+    for (const auto &module : torch::jit::currentModuleHierarchy())
+        path += (path.empty() ? "" : ".") + module;
+    if (!path.empty())
+        kino_arg_text(span, "Module Hierarchy", path.c_str());
 }
 
 /* What record_param_comms says of a collective, as PyTorch writes it into its own traces. */
@@ -282,6 +410,7 @@ void add_collective(kino_span span, const at::RecordFunction &fn)
 /* -- memory -- */
 
 std::atomic<uint64_t> memory_window; /* 0: allocations are not recorded */
+uint32_t memory_text;                /* set before there is a window */
 
 /* Allocators ask for PyTorch's profiler state: so this is one. */
 struct MemoryState final : torch::profiler::impl::ProfilerStateBase {
@@ -312,8 +441,7 @@ struct MemoryState final : torch::profiler::impl::ProfilerStateBase {
         event.bytes = bytes;
         event.total_allocated = static_cast<int64_t>(allocated);
         event.total_reserved = static_cast<int64_t>(reserved);
-        static const uint32_t text = kino_text("[memory]", "cpu_instant_event");
-        kino_put_memory(text, &event);
+        kino_put_memory(memory_text, &event);
     }
 
     void reportMemoryUsage(void *pointer, int64_t bytes, size_t allocated, size_t reserved,
@@ -340,6 +468,7 @@ void watch_memory(Thread &thread, uint64_t window)
         c10::ThreadLocalDebugInfo::_push(kind, std::make_shared<MemoryState>());
 }
 
+/* The calling thread's state goes: PyTorch's own profiler begins on no thread that has one. */
 void leave_memory()
 {
     auto kind = c10::DebugInfoKind::PROFILER_STATE;
@@ -347,42 +476,88 @@ void leave_memory()
         c10::ThreadLocalDebugInfo::_pop(kind);
 }
 
+int leave_later(void *)
+{
+    if (!memory_window.load(std::memory_order_relaxed))
+        leave_memory();
+    return 0;
+}
+
+/* The interpreter's main thread, too, when it comes to it: a trace on request ends on another. */
+void leave_memory_everywhere()
+{
+    using AddPendingCall = int (*)(int (*)(void *), void *);
+    leave_memory();
+    auto add = reinterpret_cast<AddPendingCall>(dlsym(RTLD_DEFAULT, "Py_AddPendingCall"));
+    if (add)
+        (void)add(leave_later, nullptr);
+}
+
 /* -- callbacks -- */
 
 std::atomic<uint32_t> options; /* of the window */
 
-void add_sequence(kino_span span, const at::RecordFunction &fn)
+/* The engine's span around a node begins without the numbers, which belong to it, too. */
+void pass_to_engine(Thread &thread, const Site *site, kino_span span, const at::RecordFunction &fn)
 {
-    if (span.id && fn.seqNr() >= 0)
-        kino_put_sequence(span, fn.seqNr(), static_cast<uint32_t>(fn.threadId()),
+    if (site->is_evaluation) {
+        thread.evaluation = span.id;
+        return;
+    }
+    kino_span evaluation = {std::exchange(thread.evaluation, 0)};
+    if (evaluation.id && fn.seqNr() >= 0)
+        kino_put_sequence(evaluation, fn.seqNr(), static_cast<uint32_t>(fn.threadId()),
                           fn.forwardThreadId());
 }
 
-/* The engine's span around a node begins without the numbers, which belong to it, too. Comes last,
- * because the arguments of a span stand together. */
-void pass_to_engine(Thread &thread, Site *site, kino_span span, const at::RecordFunction &fn)
+/* What few functions have; the span's clock is read again behind it. */
+__attribute__((noinline)) void add_more(const Site *site, kino_span span,
+                                        const at::RecordFunction &fn, uint32_t wanted)
 {
-    if (site->is_evaluation)
-        thread.evaluation = span.id;
-    else if (fn.scope() == at::RecordScope::BACKWARD_FUNCTION)
-        add_sequence({std::exchange(thread.evaluation, 0)}, fn);
-}
-
-uint64_t begin(Thread &thread, const at::RecordFunction &fn)
-{
-    bool is_user = fn.scope() == at::RecordScope::USER_SCOPE;
-    Site *site = site_of(thread, fn.name(), is_user);
-    /* A time that has been, until start() reads the clock: for those who look in between. */
-    kino_span span = {kino_impl_v1_begin_at(site, 0, KINO_IMPL_V1_SPAN, thread.last_ticks)};
-    if (!span.id)
-        return 0;
-    add_sequence(span, fn);
-    if (options.load(std::memory_order_relaxed) & SHAPES && !fn.inputs().empty())
-        add_inputs(span, fn);
     if (fn.isNcclMeta())
         add_collective(span, fn);
-    pass_to_engine(thread, site, span, fn);
-    return span.id;
+    if (wanted & SHAPES && !site->has_schema && !site->is_user)
+        for (const auto &[key, value] : fn.kwinputs())
+            add_keyword(span, key.c_str(), value);
+    if (wanted & MODULES && fn.scope() != at::RecordScope::BACKWARD_FUNCTION)
+        add_modules(span);
+    if (wanted & IDS)
+        kino_arg_uint(span, "Record function id", fn.handle());
+    (void)kino_impl_v1_restart(span.id);
+}
+
+/* What most windows want has callbacks of its own, in which the compiler knows it: nothing but the
+ * operator, or its inputs as well. ANY asks for each. */
+enum Kind { PLAIN, WITH_SHAPES, ANY };
+
+template <Kind kind> uint32_t wanted_now()
+{
+    return kind == ANY           ? options.load(std::memory_order_relaxed)
+           : kind == WITH_SHAPES ? static_cast<uint32_t>(SHAPES)
+                                 : 0;
+}
+
+template <Kind kind>
+IN_LINE kino_span begin(Thread &thread, const at::RecordFunction &fn)
+{
+    const uint32_t wanted = wanted_now<kind>();
+    at::RecordScope scope = fn.scope();
+    bool is_user = scope == at::RecordScope::USER_SCOPE;
+    Site *site = wanted & OVERLOADS ? overload_site_of(thread, fn, is_user)
+                                    : site_of(thread, fn, is_user);
+    kino_inputs in = kino_operator_open(thread.room, wanted & SHAPES ? ROOM : 0);
+    if (wanted & SHAPES)
+        add_inputs(in, fn);
+    kino_span span =
+        kino_operator_begin(&in, site, fn.seqNr(), fn.threadId(), fn.forwardThreadId());
+    if (__builtin_expect(!span.id, 0))
+        return span;
+    if (__builtin_expect(site->is_evaluation || scope == at::RecordScope::BACKWARD_FUNCTION, 0))
+        pass_to_engine(thread, site, span, fn);
+    bool has_more = wanted & (MODULES | IDS) || (wanted & SHAPES && !site->has_schema);
+    if (__builtin_expect(has_more || fn.isNcclMeta(), 0))
+        add_more(site, span, fn, wanted);
+    return span;
 }
 
 uint64_t now_ns()
@@ -391,23 +566,36 @@ uint64_t now_ns()
     return static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
 }
 
-std::unique_ptr<at::ObserverContext> start(const at::RecordFunction &fn)
+/* begin(), and what it takes. */
+template <Kind kind>
+__attribute__((noinline)) kino_span begin_timed(Thread &thread, const at::RecordFunction &fn)
+{
+    uint64_t before = now_ns();
+    kino_span span = begin<kind>(thread, fn);
+    thread.counts.sampled++;
+    thread.counts.sampled_ns += now_ns() - before;
+    (void)kino_impl_v1_restart(span.id);
+    return span;
+}
+
+template <Kind kind> std::unique_ptr<at::ObserverContext> start(const at::RecordFunction &fn)
 {
     Thread &thread = self();
     uint64_t calls = thread.counts.calls.load(std::memory_order_relaxed);
-    bool is_timed = calls % SAMPLE_EVERY == 0;
-    uint64_t before = is_timed ? now_ns() : 0;
     thread.counts.calls.store(calls + 1, std::memory_order_relaxed);
     uint64_t window = memory_window.load(std::memory_order_relaxed);
-    if (window && thread.memory_window != window)
+    if (__builtin_expect(window && thread.memory_window != window, 0))
         watch_memory(thread, window);
-    auto context = std::make_unique<Context>(begin(thread, fn));
-    if (is_timed) {
-        thread.counts.sampled++;
-        thread.counts.sampled_ns += now_ns() - before;
-    }
-    thread.last_ticks = kino_impl_v1_restart(context->span);
-    return context;
+    bool is_timed = calls % SAMPLE_EVERY == 0;
+    kino_span span =
+        __builtin_expect(is_timed, 0) ? begin_timed<kind>(thread, fn) : begin<kind>(thread, fn);
+    return Context::take(thread, span.id);
+}
+
+at::RecordFunctionCallback::StartCallback start_for(uint32_t wanted)
+{
+    uint32_t kind = wanted & ~(MEMORY | THIS_THREAD);
+    return kind == 0 ? start<PLAIN> : kind == SHAPES ? start<WITH_SHAPES> : start<ANY>;
 }
 
 void end(const at::RecordFunction &, at::ObserverContext *context)
@@ -428,11 +616,13 @@ void enable(uint32_t wanted)
     if (callback)
         at::removeCallback(callback);
     options = wanted;
+    memory_text = kino_text("[memory]", "cpu_instant_event");
     memory_window = wanted & MEMORY ? ++windows : 0;
     if (wanted & MEMORY)
         watch_memory(self(), windows);
-    auto observer = at::RecordFunctionCallback(start, end)
+    auto observer = at::RecordFunctionCallback(start_for(wanted), end)
                         .needsInputs(wanted & SHAPES)
+                        .needsIds(wanted & IDS)
                         .scopes({at::RecordScope::FUNCTION, at::RecordScope::USER_SCOPE,
                                  at::RecordScope::BACKWARD_FUNCTION});
     callback = wanted & THIS_THREAD ? at::addThreadLocalCallback(observer)
@@ -446,13 +636,14 @@ void disable()
         return;
     at::removeCallback(callback);
     callback = 0;
-    memory_window = 0;
-    leave_memory();
+    if (memory_window.exchange(0))
+        leave_memory_everywhere();
 }
 
 /* -- traces on request -- */
 
 std::atomic<uint32_t> requested;
+Sums before_request;
 
 kino_status prepare(void *, const kino_client_request *request, kino_error *)
 {
@@ -461,17 +652,37 @@ kino_status prepare(void *, const kino_client_request *request, kino_error *)
         wanted |= SHAPES;
     if (request->flags & KINO_CLIENT_MEMORY)
         wanted |= MEMORY;
+    if (request->flags & KINO_CLIENT_MODULES)
+        wanted |= MODULES;
     requested = wanted;
     return KINO_OK;
 }
 
 void begin_request(void *)
 {
+    before_request = all_counts();
     enable(requested);
 }
+
+/* What recording cost, as kino.profile says it. */
 void end_request(void *, bool)
 {
     disable();
+    Sums now = all_counts();
+    uint64_t timed = now.sampled - before_request.sampled, ns = now.ns - before_request.ns;
+    kino_session_state session = {};
+    session.size = sizeof session;
+    kino_session_get(&session);
+    char mean[32] = "null", text[200];
+    if (timed)
+        std::snprintf(mean, sizeof mean, "%.1f", static_cast<double>(ns) / timed);
+    std::snprintf(text, sizeof text,
+                  "{\"operator_calls\": %llu, \"timed_calls\": %llu, \"ns_per_call\": %s, "
+                  "\"dropped\": %llu}",
+                  static_cast<unsigned long long>(now.calls - before_request.calls),
+                  static_cast<unsigned long long>(timed), mean,
+                  static_cast<unsigned long long>(session.dropped));
+    (void)kino_metadata("kino_overhead", text, nullptr);
 }
 
 } // namespace
@@ -484,7 +695,14 @@ BRIDGE_API const char *kino_torch_version(void)
     return TORCH_VERSION;
 }
 
-/* bits: 1 shapes, 2 memory, 4 the calling thread alone. */
+/* The bits that kino_torch_enable knows. */
+BRIDGE_API uint32_t kino_torch_features(void)
+{
+    return FEATURES;
+}
+
+/* bits: 1 shapes, 2 memory, 4 the calling thread alone, 8 overloads, 16 modules of TorchScript,
+ * 32 numbers of functions. */
 BRIDGE_API void kino_torch_enable(uint32_t bits)
 {
     enable(bits);
@@ -510,13 +728,8 @@ BRIDGE_API uint32_t kino_torch_attach(kino_error *err)
 /* Of all threads, since the process began: callbacks, those that were timed, and what these took. */
 BRIDGE_API void kino_torch_counts(uint64_t *calls, uint64_t *sampled, uint64_t *ns)
 {
-    std::lock_guard<std::mutex> guard(threads_lock);
-    *calls = ended_calls;
-    *sampled = ended_sampled;
-    *ns = ended_ns;
-    for (Thread *thread = threads; thread; thread = thread->next) {
-        *calls += thread->counts.calls;
-        *sampled += thread->counts.sampled;
-        *ns += thread->counts.sampled_ns;
-    }
+    Sums sums = all_counts();
+    *calls = sums.calls;
+    *sampled = sums.sampled;
+    *ns = sums.ns;
 }
