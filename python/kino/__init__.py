@@ -14,6 +14,7 @@ pyarrow and DuckDB take as they are:
 from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from . import _requests
 from ._definitions import Analysis, Column, Parameter, TableDefinition, analyses
 from ._demo import demo, formats
 from ._diff import Diff, diff
@@ -34,6 +35,7 @@ if _TYPE_CHECKING:
                            kineto_available, profile, record_function, schedule, supported_activities, tensorboard_trace_handler)
 
 __version__ = _version()
+_requests.arm()
 
 __all__ = ["Analysis", "ArgumentError", "CancelledError", "Check", "Column", "Diff", "Error", "Events", "FileError", "Finding",
            "FlightRecorder", "FormatError", "LimitError", "NotFoundError", "OutOfMemoryError", "Parameter", "Report", "Result",

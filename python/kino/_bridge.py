@@ -89,6 +89,10 @@ def load() -> ctypes.CDLL:
         return _loaded
 
 
+def is_loaded() -> bool:
+    return _loaded is not None
+
+
 def attach() -> None:
     """Operators take part in traces on request from now on; once is enough in a process.
 

@@ -10,7 +10,7 @@ from support import common, with_torch
 
 with_torch.enter(__file__)
 
-from python import profile_compare, profile_docs, profile_life, profile_ranks  # noqa: E402 (they need torch)
+from python import profile_compare, profile_docs, profile_life, profile_ranks, profile_requests, profile_robust  # noqa: E402 (they need torch)
 
 
 def main():
@@ -22,6 +22,8 @@ def main():
         profile_life.run(report)
         profile_ranks.run(report)
         profile_docs.run(report)
+        profile_robust.run(report)
+        profile_requests.run(report)
         os.chdir("/")
     return report.finish()
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from .. import _recorder
+
 
 def _distributed() -> dict[str, Any]:
     import torch.distributed as dist
@@ -30,6 +32,7 @@ def of_window(profiler: Any) -> dict[str, str]:
 
 
 def overhead(before: tuple[int, int, int], after: tuple[int, int, int]) -> str:
-    """Calls of the bridge in the window, and what one of them takes: the mean of one call in 64, which are timed."""
+    """Calls of the bridge in the window, what one of them takes (the mean of one call in 64, which are timed), and what did not fit."""
     calls, timed, ns = (now - then for now, then in zip(after, before))
-    return json.dumps({"operator_calls": calls, "timed_calls": timed, "ns_per_call": round(ns / timed, 1) if timed else None})
+    return json.dumps({"operator_calls": calls, "timed_calls": timed, "ns_per_call": round(ns / timed, 1) if timed else None,
+                       "dropped": _recorder.state().dropped})
