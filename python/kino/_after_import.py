@@ -12,27 +12,32 @@ _Then = Callable[[], None]
 
 
 class _Finder:
-    """Lets others find the module, and calls back behind its import."""
+    """Lets others find the module, as often as somebody looks for it, and calls back behind its import."""
 
     def __init__(self, name: str, then: _Then) -> None:
         self._name, self._then = name, then
+        self._is_looking = False
 
     def find_spec(self, name: str, path: Optional[Sequence[str]] = None, target: Optional[ModuleType] = None) -> Optional[ModuleSpec]:
-        if name != self._name:
+        if name != self._name or self._is_looking:
             return None
-        sys.meta_path.remove(self)  # type: ignore[arg-type]
-        spec = importlib.util.find_spec(name)
+        self._is_looking = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self._is_looking = False
         if spec is not None and hasattr(spec.loader, "exec_module"):
-            _follow(spec.loader, self._then)
+            self._follow(spec.loader)
         return spec
 
-
-def _follow(loader: Any, then: _Then) -> None:
-    def exec_module(module: ModuleType) -> None:
-        del loader.exec_module  # the class's own again
-        loader.exec_module(module)
-        then()
-    loader.exec_module = exec_module
+    def _follow(self, loader: Any) -> None:
+        def exec_module(module: ModuleType) -> None:
+            del loader.exec_module  # the class's own again
+            loader.exec_module(module)
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)  # type: ignore[arg-type]
+                self._then()
+        loader.exec_module = exec_module
 
 
 def after_import(name: str, then: _Then) -> None:

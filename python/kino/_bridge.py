@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import glob
 import os
+import re
 import threading
 from typing import Any, Optional
 
@@ -15,6 +16,7 @@ from . import _native_build, _recorder
 from ._errors import UnavailableError
 
 _NAME = "kino_torch"
+_STAMP = re.compile(rb"kino-torch-stamp ([ -~]+) end")
 SHAPES, MEMORY, THIS_THREAD = 1, 2, 4
 _lock = threading.Lock()
 _loaded: Optional[ctypes.CDLL] = None
@@ -55,20 +57,41 @@ def _command(torch: Any, name: str, output: str) -> list[str]:
             f"-L{os.path.join(root, 'lib')}", "-ltorch_cpu", "-lc10", _recorder.path()]
 
 
+def stamp_of(path: str) -> dict[str, str]:
+    """What the file of a bridge says it was built for. Read, not loaded: code for other classes must not run."""
+    with open(path, "rb") as file:
+        found = _STAMP.search(file.read())
+    return dict(word.split("=", 1) for word in found.group(1).decode().split()) if found else {}
+
+
+def _wanted_stamp(torch: Any) -> dict[str, str]:
+    return {"torch": torch.__version__.split("+")[0], "cxx11abi": str(int(torch.compiled_with_cxx11_abi()))}
+
+
+def _prebuilt(torch: Any) -> Optional[str]:
+    """The bridge in the package, when it is for the PyTorch that runs."""
+    path = os.path.join(_recorder.NATIVE, f"{_NAME}.so")
+    return path if os.path.exists(path) and stamp_of(path) == _wanted_stamp(torch) else None
+
+
 def built(name: str) -> str:
-    """The library that python/torch/NAME.cpp becomes; built when there is none yet."""
+    """The library that python/torch/NAME.cpp becomes: the one in the package if it fits, else from the cache, built when there is none yet."""
     torch = _torch()
+    ready = _prebuilt(torch) if name == _NAME else None
+    if ready:
+        return ready
     what = f"the bridge to PyTorch {torch.__version__}" if name == _NAME else f"{name} for PyTorch {torch.__version__}"
     return _native_build.build(_cache(torch, name), f"{name}.so", what, lambda output: _command(torch, name, output))
 
 
 def _load(torch: Any) -> ctypes.CDLL:
     _recorder.library()
-    bridge = ctypes.CDLL(built(_NAME))
-    bridge.kino_torch_version.restype = ctypes.c_char_p
-    built_for = bridge.kino_torch_version().decode()
-    if built_for != torch.__version__.split("+")[0]:
-        raise UnavailableError(f"the bridge is for PyTorch {built_for}, and {torch.__version__} runs")
+    path = built(_NAME)
+    stamp, wanted = stamp_of(path), _wanted_stamp(torch)
+    if stamp != wanted:
+        raise UnavailableError(f"{path} is not for the PyTorch that runs: it says {stamp or 'nothing'}, and this is {wanted}",
+                               hint="remove the file: it is built again")
+    bridge = ctypes.CDLL(path)
     bridge.kino_torch_enable.argtypes = [ctypes.c_uint32]
     bridge.kino_torch_enable.restype = None
     bridge.kino_torch_disable.restype = None

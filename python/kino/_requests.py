@@ -97,8 +97,8 @@ class _Client:
         return 0
 
     def _load_tracer(self) -> None:
-        import importlib
-        self._tracer = importlib.import_module("kino._tracer")
+        from . import _python_tracer
+        self._tracer = _python_tracer.load()
 
     def _start(self, context: int) -> None:
         self._is_on = True

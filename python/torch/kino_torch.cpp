@@ -82,7 +82,7 @@ struct Thread {
     std::unordered_map<std::string, Site *> known[2]; /* operators, annotations */
     Counts counts;
     void *free_context = nullptr;
-    uint64_t memory_window = 0; /* the window whose state this thread has */
+    uint64_t window = 0;        /* whose state this thread has */
     uint64_t evaluation = 0;    /* span of the engine around a node that has not begun */
     Thread *next, *previous = nullptr;
 
@@ -395,7 +395,7 @@ void add_modules(kino_span span)
 {
     std::string path;
     for (const auto &module : torch::jit::currentModuleHierarchy())
-        path += (path.empty() ? "" : ".") + module;
+        path += module + "."; /* as PyTorch writes it, behind the last one too */
     if (!path.empty())
         kino_arg_text(span, "Module Hierarchy", path.c_str());
 }
@@ -409,14 +409,17 @@ void add_collective(kino_span span, const at::RecordFunction &fn)
 
 /* -- memory -- */
 
-std::atomic<uint64_t> memory_window; /* 0: allocations are not recorded */
-uint32_t memory_text;                /* set before there is a window */
+std::atomic<uint64_t> window;       /* the number of the one that is recorded; 0: none */
+std::atomic<uint32_t> options;      /* of it */
+uint32_t memory_text;               /* set before there is a window */
 
-/* Allocators ask for PyTorch's profiler state: so this is one. */
-struct MemoryState final : torch::profiler::impl::ProfilerStateBase {
-    MemoryState()
+/* Allocators ask for PyTorch's profiler state: so this is one. Others look whether there is one:
+ * ranges around compiled kernels are told to nobody else, and functions of the user's hand over
+ * inputs other than tensors only when it wants shapes. */
+struct State final : torch::profiler::impl::ProfilerStateBase {
+    explicit State(uint32_t wanted)
         : ProfilerStateBase(torch::profiler::impl::ProfilerConfig(
-              torch::profiler::impl::ProfilerState::CPU, false, true))
+              torch::profiler::impl::ProfilerState::CPU, wanted & SHAPES, wanted & MEMORY))
     {
     }
 
@@ -427,7 +430,8 @@ struct MemoryState final : torch::profiler::impl::ProfilerStateBase {
 
     bool memoryProfilingEnabled() const override
     {
-        return memory_window.load(std::memory_order_relaxed) != 0;
+        return window.load(std::memory_order_relaxed) != 0 &&
+               options.load(std::memory_order_relaxed) & MEMORY;
     }
 
     static void report(bool is_failure, void *pointer, int64_t bytes, size_t allocated,
@@ -459,43 +463,48 @@ struct MemoryState final : torch::profiler::impl::ProfilerStateBase {
     }
 };
 
-/* The calling thread reports its allocations from now on, unless a profiler of PyTorch's does. */
-void watch_memory(Thread &thread, uint64_t window)
+/* The calling thread's state goes: PyTorch's own profiler begins on no thread that has one. Where
+ * something else was put on top of it, it stays until that thread's next window. */
+void leave_window()
 {
     auto kind = c10::DebugInfoKind::PROFILER_STATE;
-    thread.memory_window = window;
-    if (!c10::ThreadLocalDebugInfo::get(kind))
-        c10::ThreadLocalDebugInfo::_push(kind, std::make_shared<MemoryState>());
+    if (!dynamic_cast<State *>(c10::ThreadLocalDebugInfo::get(kind)))
+        return;
+    try {
+        c10::ThreadLocalDebugInfo::_pop(kind);
+    } catch (const c10::Error &) {
+    }
 }
 
-/* The calling thread's state goes: PyTorch's own profiler begins on no thread that has one. */
-void leave_memory()
+/* The calling thread has a state of this window from now on, unless it is in one of PyTorch's. */
+__attribute__((noinline)) void join_window(Thread &thread, uint64_t number)
 {
     auto kind = c10::DebugInfoKind::PROFILER_STATE;
-    if (dynamic_cast<MemoryState *>(c10::ThreadLocalDebugInfo::get(kind)))
-        c10::ThreadLocalDebugInfo::_pop(kind);
+    thread.window = number;
+    leave_window();
+    if (!c10::ThreadLocalDebugInfo::get(kind))
+        c10::ThreadLocalDebugInfo::_push(
+            kind, std::make_shared<State>(options.load(std::memory_order_relaxed)));
 }
 
 int leave_later(void *)
 {
-    if (!memory_window.load(std::memory_order_relaxed))
-        leave_memory();
+    if (!window.load(std::memory_order_relaxed))
+        leave_window();
     return 0;
 }
 
 /* The interpreter's main thread, too, when it comes to it: a trace on request ends on another. */
-void leave_memory_everywhere()
+void leave_window_everywhere()
 {
     using AddPendingCall = int (*)(int (*)(void *), void *);
-    leave_memory();
+    leave_window();
     auto add = reinterpret_cast<AddPendingCall>(dlsym(RTLD_DEFAULT, "Py_AddPendingCall"));
     if (add)
         (void)add(leave_later, nullptr);
 }
 
 /* -- callbacks -- */
-
-std::atomic<uint32_t> options; /* of the window */
 
 /* The engine's span around a node begins without the numbers, which belong to it, too. */
 void pass_to_engine(Thread &thread, const Site *site, kino_span span, const at::RecordFunction &fn)
@@ -583,9 +592,9 @@ template <Kind kind> std::unique_ptr<at::ObserverContext> start(const at::Record
     Thread &thread = self();
     uint64_t calls = thread.counts.calls.load(std::memory_order_relaxed);
     thread.counts.calls.store(calls + 1, std::memory_order_relaxed);
-    uint64_t window = memory_window.load(std::memory_order_relaxed);
-    if (__builtin_expect(window && thread.memory_window != window, 0))
-        watch_memory(thread, window);
+    uint64_t now = window.load(std::memory_order_relaxed);
+    if (__builtin_expect(thread.window != now && now, 0))
+        join_window(thread, now);
     bool is_timed = calls % SAMPLE_EVERY == 0;
     kino_span span =
         __builtin_expect(is_timed, 0) ? begin_timed<kind>(thread, fn) : begin<kind>(thread, fn);
@@ -617,14 +626,11 @@ void enable(uint32_t wanted)
         at::removeCallback(callback);
     options = wanted;
     memory_text = kino_text("[memory]", "cpu_instant_event");
-    memory_window = wanted & MEMORY ? ++windows : 0;
-    if (wanted & MEMORY)
-        watch_memory(self(), windows);
+    window = ++windows;
+    join_window(self(), windows);
     auto observer = at::RecordFunctionCallback(start_for(wanted), end)
                         .needsInputs(wanted & SHAPES)
-                        .needsIds(wanted & IDS)
-                        .scopes({at::RecordScope::FUNCTION, at::RecordScope::USER_SCOPE,
-                                 at::RecordScope::BACKWARD_FUNCTION});
+                        .needsIds(wanted & IDS); /* all scopes, as PyTorch's own */
     callback = wanted & THIS_THREAD ? at::addThreadLocalCallback(observer)
                                     : at::addGlobalCallback(observer);
 }
@@ -636,8 +642,8 @@ void disable()
         return;
     at::removeCallback(callback);
     callback = 0;
-    if (memory_window.exchange(0))
-        leave_memory_everywhere();
+    window = 0;
+    leave_window_everywhere();
 }
 
 /* -- traces on request -- */
@@ -688,6 +694,13 @@ void end_request(void *, bool)
 } // namespace
 
 #define BRIDGE_API extern "C" __attribute__((visibility("default")))
+
+#define TEXT_OF(macro) TEXT_OF_VALUE(macro)
+#define TEXT_OF_VALUE(value) #value
+/* Read from the file before it is loaded (python/kino/_bridge.py). */
+BRIDGE_API const char kino_torch_stamp[];
+const char kino_torch_stamp[] =
+    "kino-torch-stamp torch=" TORCH_VERSION " cxx11abi=" TEXT_OF(_GLIBCXX_USE_CXX11_ABI) " end";
 
 /* The version of PyTorch that this was built with: "2.13.0". */
 BRIDGE_API const char *kino_torch_version(void)

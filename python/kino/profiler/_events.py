@@ -71,6 +71,11 @@ def _made(**values: Any) -> FunctionEvent:
 
 
 @functools.lru_cache(maxsize=4096)
+def _number(value: Any) -> Any:
+    """Times are exact; other numbers are Python's."""
+    return float(value) if isinstance(value, decimal.Decimal) else value
+
+
 def _concrete(text: str) -> Any:
     """The value of a scalar, or of a list of them, from its text in the trace; None: it has none (a tensor)."""
     try:
@@ -165,7 +170,7 @@ class _Reader:
                      thread=self.threads.get(event["tid"], event["tid"]), start_us=float(start - self.origin), end_us=float(end - self.origin),
                      fwd_thread=forward, input_shapes=_flat(shapes), structured_input_shapes=shapes,
                      structured_input_strides=args.get("Input Strides", []), concrete_inputs=[_concrete(value) for value in values],
-                     kwinputs={} if "Collective name" in args else {key: value for key, value in args.items() if key not in _KNOWN},
+                     kwinputs={} if "Collective name" in args else {key: _number(value) for key, value in args.items() if key not in _KNOWN},
                      input_dtypes=args.get("Input type", []), stack=self.stacks.get(id(event), []),
                      scope=_BACKWARD if is_backward else _USER if is_annotation else 0, use_device=self.profiler.use_device,
                      cpu_memory_usage=cpu, device_memory_usage=device, sequence_nr=args.get("Sequence number", -1),

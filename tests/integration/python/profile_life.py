@@ -12,7 +12,7 @@ import warnings
 
 import kino
 import torch
-from kino import _recorder
+from kino import _bridge, _recorder
 
 CRASH = ("RECORD", "WARMUP")  # torch 2.13 ends with SIGSEGV when the next thing is the end: it starts what it has not prepared
 CPU = [torch.profiler.ProfilerActivity.CPU]
@@ -48,15 +48,32 @@ def raised(kind, work):
     return ""
 
 
+# Says how many threads there are, whether libkino and the bridge are loaded, and whether anybody observes operators (at::hasCallbacks).
+STATE = """
+import ctypes, os, sys, torch, torch.profiler
+def state():
+    maps = open("/proc/self/maps").read()
+    observed = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", "libtorch_cpu.so"))._ZN2at12hasCallbacksEv
+    observed.restype = ctypes.c_bool
+    return [len(os.listdir("/proc/self/task")), "libkino.so" in maps, "kino_torch.so" in maps, observed()]
+"""
+
+
 def check_idle(report):
-    """In processes of their own: importing changes nothing."""
-    code = ("import sys, threading, os, kino; assert 'torch' not in sys.modules; import torch; kino.schedule; "
-            "from torch._C import _profiler; print(len(os.listdir('/proc/self/task')), 'kino._bridge' in sys.modules and "
-            "sys.modules['kino._bridge']._loaded is not None)")
-    plain = subprocess.run([sys.executable, "-c", "import os, torch, torch.profiler; print(len(os.listdir('/proc/self/task')))"],
-                           capture_output=True, text=True, check=False)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    report.equal("import kino: no thread, no bridge", done.stdout.split(), [*plain.stdout.split(), "False"])
+    """In processes of their own: importing changes nothing, and neither does taking part in requests until there is one."""
+    def state(code):
+        env = {key: value for key, value in os.environ.items() if not key.startswith("KINETO_")}
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=env)
+        return json.loads(done.stdout.splitlines()[-1].lower()) if done.returncode == 0 else done.stderr[-300:]
+
+    plain = state(f"{STATE}print(state())")
+    report.equal("import kino: no library, no thread, no callback",
+                 state(f"import kino, sys; assert 'torch' not in sys.modules\n{STATE}kino.schedule; print(state())"), plain)
+    report.equal("what an idle process has", plain[1:], [False, False, False])
+    report.equal("joined, and idle: no callback, no thread", state(f"{STATE}import kino; kino.join_requests(); print(state())"), [plain[0], True, True, False])
+    report.equal("after a window: no callback, no thread",
+                 state(f"{STATE}import kino\nwith kino.profile(activities=[kino.ProfilerActivity.CPU]) as p:\n  during = state()\nassert during[3]\nprint(state())"),
+                 [plain[0], True, True, False])
 
 
 # -- schedules --
@@ -380,7 +397,36 @@ def check_leak(report):
     report.equal("200 windows: files and threads", after[1:], before[1:])
 
 
+def check_bridge(report):
+    """A bridge for another PyTorch is never loaded; the one in the package is used when it fits."""
+    path = _bridge.built("kino_torch")
+    stamp = {"torch": torch.__version__.split("+")[0], "cxx11abi": str(int(torch.compiled_with_cxx11_abi()))}
+    report.equal("the bridge says what it is for", _bridge.stamp_of(path), stamp)
+    with open(path, "rb") as file:
+        code = file.read()
+    package, native = os.path.abspath("package"), _recorder.NATIVE
+    os.mkdir(package)
+    ready = os.path.join(package, "kino_torch.so")
+    cases = {"that fits": (b"", b"", True), "for another PyTorch": (f"torch={stamp['torch']} ".encode(), b"torch=1.2.3  ", False),
+             "for another ABI": (f"cxx11abi={stamp['cxx11abi']}".encode(), b"cxx11abi=7", False), "without a stamp": (b"kino-torch-stamp", b"kino-torch-other", False)}
+    for what, (old, new, is_used) in cases.items():
+        with open(ready, "wb") as file:
+            file.write(code.replace(old, new))
+        _recorder.NATIVE = package
+        try:
+            found = _bridge._prebuilt(torch)
+        finally:
+            _recorder.NATIVE = native
+        report.equal(f"a ready bridge {what}", found, ready if is_used else None)
+    original, _bridge.built = _bridge.built, lambda name: ready
+    try:
+        message = raised(kino.UnavailableError, lambda: _bridge._load(torch))
+    finally:
+        _bridge.built = original
+    report.check("one that does not fit is refused before it is loaded", "is not for the PyTorch that runs" in message, message)
+
+
 def run(report):
-    for check in (check_schedules, check_states, check_windows, check_two, check_nested, check_files, check_metadata, check_exceptions,
+    for check in (check_bridge, check_schedules, check_states, check_windows, check_two, check_nested, check_files, check_metadata, check_exceptions,
                   check_threads, check_requests, check_fork, check_annotations, check_stacks, check_toggle, check_refusals, check_leak):
         check(report)

@@ -146,9 +146,10 @@ def fast_ranges_with_keyword_inputs(P, A):
         with P.profile(activities=[CPU], record_shapes=True) as p:
             with _RecordFunctionFast("fast", inputs, keywords):
                 x.add(y)
-        args = [event["args"] for category in ("cpu_op", "user_annotation") for event in spans_of(p, category) if event["name"] == "fast"]
+        args = [event.get("args", {}) for category in ("cpu_op", "user_annotation") for event in spans_of(p, category) if event["name"] == "fast"]
         rows.append([{key: args[0].get(key) for key in keywords}, args[0].get("Input Dims"),
-                     [(event.input_shapes, event.kwinputs) for event in p.events() if event.name == "fast"]])
+                     [(event.input_shapes, {key: value for key, value in event.kwinputs.items() if key not in ("debug", "mixed", "numbers")})
+                      for event in p.events() if event.name == "fast"]])  # the others are not, or not so, in the trace
     return rows
 
 
