@@ -70,12 +70,12 @@ def _made(**values: Any) -> FunctionEvent:
     return FunctionEvent(**{key: value for key, value in values.items() if key in _TAKEN})
 
 
-@functools.lru_cache(maxsize=4096)
 def _number(value: Any) -> Any:
     """Times are exact; other numbers are Python's."""
     return float(value) if isinstance(value, decimal.Decimal) else value
 
 
+@functools.lru_cache(maxsize=4096)
 def _concrete(text: str) -> Any:
     """The value of a scalar, or of a list of them, from its text in the trace; None: it has none (a tensor)."""
     try:
