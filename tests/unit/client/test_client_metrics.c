@@ -53,15 +53,17 @@ TEST(client_metrics_become_counters_named_by_class_first_label_and_key)
 
 TEST(client_metrics_leave_out_what_the_format_does_not_know)
 {
-    static const char *const odd[] = {
-        "{}", "{\"pid\":7,\"times_ns\":[],\"columns\":[]}",
-        "{\"times_ns\":[\"x\"],\"columns\":[1,[],{}]}",
+    static const char wrong_columns[] =
         "{\"pid\":7,\"times_ns\":[1],\"columns\":[{\"class\":1,\"key\":\"k\",\"digits\":0,"
         "\"values\":[1]},{\"class\":\"c\",\"key\":\"k\",\"digits\":19,\"values\":[1]},"
         "{\"class\":\"c\",\"key\":\"k\",\"digits\":-1,\"values\":[1]},"
-        "{\"class\":\"c\",\"key\":\"k\",\"digits\":0,\"values\":[1.5,2]}]}",
+        "{\"class\":\"c\",\"key\":\"k\",\"digits\":0,\"values\":[1.5,2]}]}";
+    static const char absurd_times[] =
         "{\"pid\":7,\"times_ns\":[-9000000000000000000,9000000000000000000],\"columns\":["
-        "{\"class\":\"c\",\"labels\":[],\"key\":\"k\",\"digits\":0,\"values\":[null,2]}]}"};
+        "{\"class\":\"c\",\"labels\":[],\"key\":\"k\",\"digits\":0,\"values\":[null,2]}]}";
+    static const char *const odd[] = {"{}", "{\"pid\":7,\"times_ns\":[],\"columns\":[]}",
+                                      "{\"times_ns\":[\"x\"],\"columns\":[1,[],{}]}", wrong_columns,
+                                      absurd_times};
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
         check_events(odd[i], "");
     /* A clock that was set back: the sample before the first one is left out. */
