@@ -19,7 +19,6 @@ import kino.autograd.profiler
 import kino.profiler
 import torch
 import torch.utils.data
-from kino import _bridge
 from kino.profiler import _autograd
 from torch import nn
 from torch._C._profiler import _ExperimentalConfig, _RecordFunctionFast
@@ -148,7 +147,7 @@ def fast_ranges_with_keyword_inputs(P, A):
                 x.add(y)
         args = [event.get("args", {}) for category in ("cpu_op", "user_annotation") for event in spans_of(p, category) if event["name"] == "fast"]
         rows.append([{key: args[0].get(key) for key in keywords}, args[0].get("Input Dims"),
-                     [(event.input_shapes, {key: value for key, value in event.kwinputs.items() if key not in ("debug", "mixed", "numbers")})
+                     [(event.input_shapes, sorted((key, value) for key, value in event.kwinputs.items() if key not in ("debug", "mixed", "numbers")))
                       for event in p.events() if event.name == "fast"]])  # the others are not, or not so, in the trace
     return rows
 
@@ -689,20 +688,12 @@ def observed(function, module):
 
 # Observations that differ, with PyTorch's answer and Kino's. Explained in docs/python/profiler.md, "Differences".
 DIFFERENT = {"no_kinds_of_activities": (11, 0), "ranges_that_end_elsewhere": ([("elsewhere", True)], [("elsewhere", False)])}
-# Those that need a bridge which tells its features.
-OF_THE_BRIDGE = ("fast_ranges_with_keyword_inputs", "fast_ranges_of_users", "overload_names", "module_hierarchy_of_scripts", "numbers_of_an_execution_trace",
-                 "shapes_of_custom_functions")
 
 
 def run(report):
     _autograd._DEFAULT_MEMORY = 8 << 20  # preparing more for each of many windows would take most of the test's time
-    has_features = hasattr(_bridge.load(), "kino_torch_features")
     for function in observations:
         name = function.__name__
-        if name in OF_THE_BRIDGE and not has_features:
-            print(f"NOT TESTED: {name} (the bridge to PyTorch has no features)")
-            report.skipped += 1
-            continue
         want, got = observed(function, "torch"), observed(function, "kino")
         if name in DIFFERENT:
             report.equal(f"{name}: PyTorch's answer and ours", (want, got), DIFFERENT[name])
