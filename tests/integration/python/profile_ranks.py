@@ -9,9 +9,21 @@ import sys
 STEPS = 4
 
 
+# Numbers of one profiler's own, and those that count on from window to window.
+OWN = ("External id", "Record function id", "Ev Idx", "Sequence number", "Fwd thread id", "Seq", "Comms Id")
+
+
+def described(event):
+    """The inputs; of collectives all arguments."""
+    args = event.get("args", {})
+    is_collective = event["name"].startswith(("gloo:", "record_param_comms"))
+    kept = {key: value for key, value in args.items() if key in ("Input Dims", "Input type") or (is_collective and key not in OWN)}
+    return json.dumps(kept, sort_keys=True)
+
+
 def spans(trace):
     """How often each operator was there, with its inputs."""
-    return collections.Counter((event["cat"], event["name"], json.dumps([event.get("args", {}).get(key) for key in ("Input Dims", "Input type")]))
+    return collections.Counter((event["cat"], event["name"], described(event))
                                for event in trace["traceEvents"] if event.get("ph") == "X" and event["cat"] in ("cpu_op", "user_annotation"))
 
 
