@@ -35,7 +35,7 @@ class _Finder:
             del loader.exec_module  # the class's own again
             loader.exec_module(module)
             if self in sys.meta_path:
-                sys.meta_path.remove(self)  # type: ignore[arg-type]
+                sys.meta_path.remove(self)  # type: ignore[arg-type, unused-ignore]
                 self._then()
         loader.exec_module = exec_module
 
@@ -45,4 +45,4 @@ def after_import(name: str, then: _Then) -> None:
     if name in sys.modules:
         then()
     else:
-        sys.meta_path.insert(0, _Finder(name, then))  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _Finder(name, then))  # type: ignore[arg-type, unused-ignore]
