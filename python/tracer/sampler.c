@@ -358,6 +358,8 @@ static void show(follower *f, const stack *s)
 static void look(follower *f)
 {
     stack s;
+    s.count = 0;
+    s.place = 0; /* the rest is large, and read as far as count says */
     for (int i = 0; i < TRIES; i++) {
         read_stack(f, &s);
         if (s.count && (!f->bottom || s.codes[s.count - 1] == f->bottom))

@@ -303,7 +303,8 @@ void kino_impl_v1_inputs_slow(uint64_t span, const kino_inputs *inputs)
         kino__ring_count(t, KINO__DROP_CUT, 1);
     uint64_t words[WORDS_MAX]; /* those in the segment's free records would be written over */
     uint32_t count = inputs->count < WORDS_MAX ? inputs->count : (uint32_t)WORDS_MAX;
-    memcpy(words, inputs->words, count * sizeof *words);
+    if (count)
+        memcpy(words, inputs->words, count * sizeof *words);
     add_arg(span, 0, 0, count, KINO_IMPL_V1_ARG_INPUTS,
             (kino_str){(const char *)words, count * sizeof *words});
 }
@@ -314,7 +315,8 @@ uint64_t kino_impl_v1_operator_slow(kino_impl_v1_site *site, int64_t sequence, u
     uint64_t words[WORDS_MAX]; /* the span's record may go where they are */
     kino_inputs kept = *inputs;
     kept.count = inputs->count < WORDS_MAX ? inputs->count : (uint32_t)WORDS_MAX;
-    memcpy(words, inputs->words, kept.count * sizeof *words);
+    if (kept.count)
+        memcpy(words, inputs->words, kept.count * sizeof *words);
     kept.words = words;
     kino_span span = {kino_impl_v1_begin_slow(site, 0, KINO_IMPL_V1_SPAN)};
     if (span.id && sequence >= 0)

@@ -16,9 +16,10 @@ static const char example[] = "# costs of my kernels\n"
                               "  composite\n"
                               "  precision 1\n";
 
+/* The call points to the text until the next one is read. */
 static void read_call(kino__op_call *call, const char *name, const char *dims, const char *values)
 {
-    char args[1024];
+    static char args[1024];
     (void)snprintf(args, sizeof args,
                    "{\"Input Dims\": %s, \"Input type\": [\"float\", \"c10::Half\"], \"Concrete "
                    "Inputs\": %s}",
