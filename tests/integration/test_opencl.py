@@ -213,7 +213,7 @@ def check_libraries(layer):
     names = subprocess.run(["nm", "-D", "--defined-only", str(layer)], capture_output=True, text=True, check=False).stdout
     exported = {line.split()[-1].split("@")[0] for line in names.splitlines()}
     report.equal("what the layer exports", exported,
-                 {"clGetLayerInfo", "clInitLayer", "clInitLayerWithProperties", "clDeinitLayer", "kino_device_plugin_v1",
+                 {"clGetLayerInfo", "clInitLayer", "clInitLayerWithProperties", "clDeinitLayer", "kino_device_plugin_v1", "kino_record_begin",
                   "kino_opencl_enable", "InitializeInjection", "InitializeInjectionNvtx2", "__itt_api_init",
                   "__itt_api_fini", "rocprofiler_configure", "prctl", "syscall", "unshare", "setns"})
 

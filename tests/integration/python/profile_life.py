@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import warnings
 
 import kino
@@ -290,13 +291,14 @@ def check_requests(report):
     waiting.start()
     while waiting.is_alive():
         X.add(1)
+        time.sleep(0.0005)  # a fast machine would fill the buffer
     found = [name for name in os.listdir(".") if name.startswith("request")]
     if not report.equal("a trace on request is written", len(found), 1):
         return
     with open(found[0], encoding="utf-8") as file:
         events = json.load(file)["traceEvents"]
     operators = [event for event in events if event["name"] == "aten::add"]
-    report.check("it has operators with their inputs", operators and operators[-1]["args"]["Input Dims"][0] == [4, 4], operators[:1])
+    report.check("it has operators with their inputs", operators and all(e["args"].get("Input Dims", [0])[0] == [4, 4] for e in operators), operators[:1])
     report.check("and allocations", any(event["name"] == "[memory]" for event in events))
 
 
