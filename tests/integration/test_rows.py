@@ -30,6 +30,10 @@ RUNS = [TB / "synthetic/ddp_nccl_s11", TB / "synthetic/ddp_gloo_s11", HTA / "sam
 RULES = {**row_rules_host.RULES, **row_rules_device.RULES}
 # What has no rows of its own that could be counted, and why.
 ELSEWHERE = {
+    "layers": "joins the same device work as op-costs, which is counted here, by module: unit test_costs",
+    "roofline": "takes the rows of op-costs, which are counted here: unit test_costs",
+    "fwd-bwd": "has a row for each backward operator that names its forward one, not for all: unit test_fwd_bwd",
+    "hang": "reads flight-recorder dumps, not traces: test_hang counts their entries",
     "stragglers": "takes the steps of overview, which are counted here; its page has their number for each rank: test_verdict, test_planted_truth",
     "recommendations": "takes the answers of other analyses; that it claims no time twice: test_rules_settle, test_findings",
 }

@@ -71,9 +71,14 @@ class SocketConnection(http.client.HTTPConnection):
         self.sock.connect(self.path)
 
 
+def prepare():
+    common.hear_interrupts()
+    common.die_with_parent()
+
+
 def start(*arguments, **options):
     process = subprocess.Popen([common.program(), "serve", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               stdin=subprocess.PIPE, preexec_fn=common.die_with_parent, **options)
+                               stdin=subprocess.PIPE, preexec_fn=prepare, **options)
     return process, process.stdout.readline().decode()
 
 

@@ -111,7 +111,20 @@ def distributed(t):
     yield total(tables["communication_ops"], "calls"), len(t.communication())
 
 
-RULES = {"kernels": kernels, "tensor-cores": tensor_cores, "kernel-breakdown": kernel_breakdown, "kernel-types": kernel_types,
+def kernel_costs(t):
+    """Without device work, this and op-costs take operators of the CPU instead."""
+    if t.device():
+        yield len(analyze(t.path, "kernel-costs")[0]["kernel_costs"]), len(t.device())
+
+
+def op_costs(t):
+    if t.device():
+        tables, _ = analyze(t.path, "op-costs")
+        for table in ("op_costs", "directions"):
+            yield total(tables[table], "kernels"), len(t.device())
+
+
+RULES = {"kernel-costs": kernel_costs, "op-costs": op_costs, "kernels": kernels, "tensor-cores": tensor_cores, "kernel-breakdown": kernel_breakdown, "kernel-types": kernel_types,
          "annotated-kernels": annotated_kernels, "temporal-breakdown": temporal_breakdown, "launch-stats": launch_stats,
          "launch-bound": launch_bound, "idle-time": idle_time, "gaps": gaps, "comm-overlap": comm_overlap, "queue-length": queue_length,
          "queue-blocked": queue_blocked, "memory-bandwidth": memory_bandwidth, "op-kernels": op_kernels, "cupti-counters": cupti_counters,
