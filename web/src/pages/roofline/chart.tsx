@@ -157,7 +157,11 @@ export function Chart({ points, roofs }: { points: Point[]; roofs: Ceilings }) {
   return (
     <figure class="chart roofline-chart">
       <div ref={holder}>
-        <svg width={width} height={HEIGHT} role="group" aria-label={`Roofline of ${roofs.device || 'the run'}`}>
+        <svg
+          width={width}
+          height={HEIGHT}
+          role="group"
+          aria-label={`Roofline of ${roofs.device || 'the run'}`}>
           <Grid frame={frame} />
           <Roofs frame={frame} roofs={roofs} />
           <Points frame={frame} points={sorted} />
