@@ -318,6 +318,11 @@ uint64_t kino_impl_v1_operator_slow(kino_impl_v1_site *site, int64_t sequence, u
     if (kept.count)
         memcpy(words, inputs->words, kept.count * sizeof *words);
     kept.words = words;
+    kino__tracer *t = recording();
+    uint32_t records =
+        2 + (kept.count ? 1 + kino__ring_records_for(kept.count * sizeof *words) : 0);
+    if (!t || !kino__ring_room(t, records))
+        return 0; /* all of it, or nothing */
     kino_span span = {kino_impl_v1_begin_slow(site, 0, KINO_IMPL_V1_SPAN)};
     if (span.id && sequence >= 0)
         kino_set_sequence_on(span, sequence, thread, forward_thread);

@@ -385,6 +385,24 @@ TEST(operators_are_complete_at_the_end_of_a_segment)
     free(trace);
 }
 
+/* The buffer ends in the middle of one. */
+TEST(operators_that_do_not_fit_are_left_out_whole)
+{
+    size_t spans = 0, inputs = 0;
+    begin_recording();
+    for (int i = 0; i < 4 << 20; i += 32) /* an operator has more bytes than that */
+        (void)record_operator(i, 1, 0);
+    char *trace = finish_recording();
+    for (const char *at = trace; (at = strstr(at, "\"name\": \"op\", ")); at++)
+        spans++;
+    for (const char *at = trace; (at = strstr(at, "\"Input Dims\":[[3,-4],")); at++)
+        inputs++;
+    CHECK(spans > 1000);
+    CHECK_EQ(inputs, spans);
+    CHECK(strstr(trace, "\"buffer_full\":"));
+    free(trace);
+}
+
 TEST(spans_that_have_another_number_get_a_sequence_beside_it)
 {
     kino_impl_v1_site step = {"step ", "cpu_op", "", "", 0, 0};
