@@ -9,8 +9,8 @@ import sys
 STEPS = 4
 
 
-# Numbers of one profiler's own, and those that count on from window to window.
-OWN = ("External id", "Record function id", "Ev Idx", "Sequence number", "Fwd thread id", "Seq", "Comms Id")
+# Numbers of one profiler's own, those that count on from window to window, and what a collective that another thread ends may be at the end.
+OWN = ("External id", "Record function id", "Ev Idx", "Sequence number", "Fwd thread id", "Seq", "Comms Id", "finished")
 
 
 def described(event):
