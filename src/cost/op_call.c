@@ -133,9 +133,16 @@ static known_args find_args(kino_str args)
     return found;
 }
 
-uint64_t kino__op_call_kineto_key(kino_str args)
+static int64_t to_int(kino_str value)
+{
+    int64_t number;
+    return kino__json_to_int(value, &number) ? number : KINO_NO_INT;
+}
+
+uint64_t kino__op_call_kineto_key(kino_str args, bool *records_autograd)
 {
     known_args found = find_args(args);
+    *records_autograd = to_int(found.sequence) >= 0 && to_int(found.thread) <= 0;
     const kino_str parts[] = {found.dims,        found.old_dims,     found.types,      found.values,
                               found.elements_in, found.elements_out, found.group_size, found.dtype};
     uint64_t key = 0;
@@ -144,12 +151,6 @@ uint64_t kino__op_call_kineto_key(kino_str args)
         key = kino__hash_u64(key ^ own) + i;
     }
     return key;
-}
-
-static int64_t to_int(kino_str value)
-{
-    int64_t number;
-    return kino__json_to_int(value, &number) ? number : KINO_NO_INT;
 }
 
 bool kino__op_call_read_kineto(kino__op_call *call, kino_str name, kino_str args)

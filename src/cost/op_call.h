@@ -48,8 +48,9 @@ typedef struct kino__op_call {
     uint32_t output_rank;
 } kino__op_call;
 
-/* A number for what Kineto's arguments say about a call: the same for calls with the same inputs. */
-uint64_t kino__op_call_kineto_key(kino_str args);
+/* A number for what Kineto's arguments say about a call: the same for calls with the same inputs.
+ * records_autograd: whether they have the number of a forward operator. */
+uint64_t kino__op_call_kineto_key(kino_str args, bool *records_autograd);
 
 /* Each fills a zeroed or used value, whose memory is used again; false when memory is out. */
 bool kino__op_call_read_kineto(kino__op_call *call, kino_str name, kino_str args);

@@ -41,6 +41,8 @@ typedef struct name_info {
     bool is_free;  /* costs nothing, whatever its inputs are */
 } name_info;
 
+typedef KINO__VEC(uint32_t) op_list;
+
 typedef struct maker {
     kino__trace_costs *out;
     const kino__trace *trace;
@@ -53,7 +55,8 @@ typedef struct maker {
     kino__map by_call;             /* of names and inputs: the cost */
     KINO__VEC(uint32_t) next_cost; /* the one before with the same hash */
     kino__map backward_of;         /* row of a forward operator -> op with its gradient */
-    KINO__VEC(uint32_t) unsolved;  /* ops that lack something */
+    op_list unsolved;              /* ops that lack something */
+    op_list gradients;             /* backward ops that may know it */
 } maker;
 
 /* -- costs, each kept once -- */
@@ -184,12 +187,17 @@ static bool note_message(maker *m, uint32_t row, uint32_t op)
     return place != KINO_NO_ROW;
 }
 
-/* Remembers which operator computes the gradient of which. */
-static bool note_backward(maker *m, uint32_t op)
+static bool list_op(op_list *list, uint32_t op)
 {
-    const uint32_t *forward = kino__link_forward(m->trace);
-    if (!forward)
-        return false;
+    uint32_t *slot = kino__vec_add(list);
+    if (slot)
+        *slot = op;
+    return slot != NULL;
+}
+
+/* Remembers which operator computes the gradient of which. */
+static bool note_backward(maker *m, const uint32_t *forward, uint32_t op)
+{
     for (uint32_t at = op; at != KINO_NO_ROW; at = m->out->ops.items[at].parent) {
         uint32_t row = forward[m->out->ops.items[at].row];
         if (row != KINO_NO_ROW)
@@ -208,11 +216,13 @@ static bool uses_result(const kino__cost *cost)
 
 /* The cost of the call of a row; KINO_NO_ROW: memory is out. Calls of one name with the same inputs
  * are computed once. */
-static uint32_t cost_row(maker *m, uint32_t row, bool is_marker)
+static uint32_t cost_row(maker *m, uint32_t row, bool is_marker, bool *records_autograd)
 {
     kino_strid name = m->trace->name[row];
-    uint64_t inputs =
-        is_marker ? 0 : kino__op_call_kineto_key(kino__args_text(m->trace, row, &m->cursor));
+    uint64_t inputs = 0;
+    if (!is_marker)
+        inputs =
+            kino__op_call_kineto_key(kino__args_text(m->trace, row, &m->cursor), records_autograd);
     uint32_t *place = kino__map_put(&m->by_call, kino__hash_u64(inputs ^ name), KINO_NO_ROW);
     if (!place || *place != KINO_NO_ROW)
         return place ? *place : KINO_NO_ROW;
@@ -225,19 +235,14 @@ static uint32_t cost_row(maker *m, uint32_t row, bool is_marker)
 static bool cost_call(maker *m, uint32_t index, bool is_marker)
 {
     kino__costed_op *op = &m->out->ops.items[index];
-    op->cost = cost_row(m, op->row, is_marker);
+    op->cost = cost_row(m, op->row, is_marker, &op->records_autograd);
     if (op->cost == KINO_NO_ROW)
         return false;
     const kino__cost *cost = &m->out->costs.items[op->cost];
     bool is_told = uses_result(cost) && !is_marker;
-    if (op->direction == KINO__OP_BACKWARD && is_told && !note_backward(m, index))
+    if (op->direction == KINO__OP_BACKWARD && is_told && !list_op(&m->gradients, index))
         return false;
-    if (!cost->reason || !is_told)
-        return true;
-    uint32_t *slot = kino__vec_add(&m->unsolved);
-    if (slot)
-        *slot = index;
-    return slot != NULL;
+    return !cost->reason || !is_told || list_op(&m->unsolved, index);
 }
 
 static bool add_op(maker *m, uint32_t row, uint32_t around, bool is_marker)
@@ -489,10 +494,25 @@ static bool solve(maker *m, uint32_t op, kino__op_call *other)
     return o->cost != KINO_NO_ROW;
 }
 
+/* Links are made only where they can help: they read the arguments of all events. */
+static bool note_gradients(maker *m)
+{
+    bool is_asked = false;
+    for (size_t i = 0; i < m->unsolved.count; i++)
+        is_asked |= m->out->ops.items[m->unsolved.items[i]].direction == KINO__OP_FORWARD;
+    if (!is_asked || !m->gradients.count)
+        return true;
+    const uint32_t *forward = kino__link_forward(m->trace);
+    for (size_t i = 0; forward && i < m->gradients.count; i++)
+        if (!note_backward(m, forward, m->gradients.items[i]))
+            return false;
+    return forward != NULL;
+}
+
 static bool solve_all(maker *m)
 {
     kino__op_call other = {0};
-    bool is_good = true;
+    bool is_good = note_gradients(m);
     for (size_t i = 0; i < m->unsolved.count && is_good; i++)
         is_good = solve(m, m->unsolved.items[i], &other);
     kino__op_call_deinit(&other);
@@ -563,6 +583,7 @@ kino_status kino__trace_costs_init(kino__trace_costs *costs, const kino__trace *
     kino__map_deinit(&m.backward_of);
     kino__vec_deinit(&m.next_cost);
     kino__vec_deinit(&m.unsolved);
+    kino__vec_deinit(&m.gradients);
     kino__op_call_deinit(&m.call);
     free(m.names);
     if (is_good)

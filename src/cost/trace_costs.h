@@ -21,6 +21,7 @@ typedef struct kino__costed_op {
     uint32_t charged; /* index in ops of the one that is charged for its work; KINO_NO_ROW */
     uint32_t cost;    /* index in costs */
     kino__op_direction direction;
+    bool records_autograd; /* has the number of a forward operator; of events that have inputs */
 } kino__costed_op;
 
 typedef struct kino__trace_costs {

@@ -28,7 +28,7 @@ static const struct {
             {&kino__analysis_recommendations, 1, true}, {&kino__analysis_completeness, 9, false}};
 /* Larger than any block: the table of their lives is left out without --full anyway. */
 #define NO_BLOCKS "1000000TB"
-enum { USED_COUNT = sizeof used / sizeof *used, JOBS_MAX = USED_COUNT + 1 };
+enum { USED_COUNT = sizeof used / sizeof *used, JOBS_MAX = USED_COUNT + 2 };
 
 /* -- small helpers -- */
 
@@ -150,8 +150,10 @@ static kino_status add_job(work *w, const kino__analysis_def *def, kino_run *run
                            const kino_report_options *given, kino_error *err)
 {
     kino__map_job *job = &w->jobs[w->map.job_count];
-    kino_param params[3];
+    kino_param params[4];
     size_t count = 0;
+    if (def == &kino__analysis_roofline)
+        params[count++] = (kino_param){"merge_ranks", "yes"};
     if (!given->full && def == &kino__analysis_memory)
         params[count++] = (kino_param){"min_size", NO_BLOCKS};
     if (given->compat && def->compat)
@@ -167,7 +169,7 @@ static kino_status add_job(work *w, const kino__analysis_def *def, kino_run *run
     return job->result ? KINO_OK : kino__fail_nomem(err);
 }
 
-/* The facts, then the others as they are to be started. */
+/* The facts, then the others as they are to be started, then what only a section needs. */
 static kino_status add_jobs(work *w, kino_run *run, const kino_report_options *given,
                             kino_error *err)
 {
@@ -181,6 +183,8 @@ static kino_status add_jobs(work *w, kino_run *run, const kino_report_options *g
             w->map.unprepared = w->map.job_count;
         KINO_TRY(add_job(w, used[i].def, run, given, err));
     }
+    if (kino__report_wants_costs(run, given))
+        KINO_TRY(add_job(w, &kino__analysis_roofline, run, given, err));
     return KINO_OK;
 }
 
@@ -271,7 +275,10 @@ static kino_status compose(kino__report *report, kino_run *run, work *w, const c
     KINO_TRY(take_results(report, w, err));
     kino__report_head(report, run, facts);
     kino__report_steps(report, facts, &numbers);
-    kino__report_sections(&(kino__report_input){report, run, facts, &numbers, w->is_compat});
+    kino__report_input input = {report, run, facts, &numbers, w->is_compat, NULL};
+    if (w->map.job_count == JOBS_MAX)
+        input.costs = w->jobs[JOBS_MAX - 1].result;
+    kino__report_sections(&input);
     kino__report_say(report, &numbers);
     if (!report->is_full)
         drop_bulk(report);
@@ -337,7 +344,7 @@ kino_status kino_run_report(kino_run *run, const kino_report_options *options, k
                                 .prepare = make_profile,
                                 .prepare_context = w};
     w->is_alone = given.alone;
-    w->is_last = given.alone && given.last && !kino__report_wants_costs(run, given.full);
+    w->is_last = given.alone && given.last && !kino__report_wants_costs(run, &given);
     w->is_compat = given.compat && strcmp(given.compat, "tensorboard") == 0;
     kino_status st = kino__pool_new(given.jobs, &w->map.pool, err);
     if (st == KINO_OK && run->run.traces.count == 1)

@@ -149,6 +149,7 @@ typedef struct kino__report_input {
     const kino__report_facts *facts;
     kino__report_numbers *numbers; /* for the sentences: a section adds its own */
     bool is_compat;                /* as the TensorBoard plugin has it */
+    const kino_result *costs;      /* of the analysis roofline; NULL: not wanted */
 } kino__report_input;
 
 #define SECTION(name) void kino__report_section_##name(const kino__report_input *in);
@@ -157,8 +158,8 @@ typedef struct kino__report_input {
 
 void kino__report_sections(const kino__report_input *in);
 
-/* Is there a section about costs? Not in reports of large runs, unless they are to have all. */
-bool kino__report_wants_costs(const kino_run *run, bool is_full);
+/* May there be a section about costs? Not in reports of large runs, unless they are to have all. */
+bool kino__report_wants_costs(const kino_run *run, const kino_report_options *given);
 
 /* Is there more than samples of the CPU? */
 static inline bool kino__report_has_events(const kino__report_input *in)

@@ -1,20 +1,21 @@
 /* section_costs.c - what the largest operators compute and move, how close that is to the limit of
  * the device, and how much of the device the steps use.
  *
- * The analysis roofline runs here, after the others: only where shapes were recorded are there
- * costs, and only in runs of moderate size (kino__report_wants_costs), because it reads the
- * arguments of all operators. */
+ * They come from the analysis roofline. Only where shapes were recorded are there costs, and only in
+ * runs of moderate size, because it reads the arguments of all operators. */
 #include "analysis/columns.h"
 #include "report/report_internal.h"
 
 enum { MOST_EVENTS = 3000000, BRIEF_ROWS = 2 };
 
-bool kino__report_wants_costs(const kino_run *run, bool is_full)
+bool kino__report_wants_costs(const kino_run *run, const kino_report_options *given)
 {
     uint64_t events = 0;
+    if (given->compat && strcmp(given->compat, "tensorboard") == 0)
+        return false;
     for (size_t i = 0; i < run->run.traces.count; i++)
         events += run->run.traces.items[i]->event_count;
-    return is_full || events <= MOST_EVENTS;
+    return given->full || events <= MOST_EVENTS;
 }
 
 static const kino_column columns[] = {
@@ -90,20 +91,6 @@ static void add_section(kino__report *report, const kino_result *result)
 
 void kino__report_section_costs(const kino__report_input *in)
 {
-    static const kino_param params[] = {{"merge_ranks", "yes"}};
-    kino_analyze_options how = KINO_ANALYZE_OPTIONS_INIT;
-    kino_result *result = NULL;
-    kino_error err;
-    how.params = params;
-    how.param_count = sizeof params / sizeof *params;
-    how.jobs = in->run->jobs;
-    if (in->is_compat || !kino__report_wants_costs(in->run, in->report->is_full) ||
-        !kino__report_has_events(in))
-        return;
-    kino_status st = kino_run_analyze(in->run, kino__analysis_roofline.name, &how, &result, &err);
-    if (st == KINO_OK)
-        add_section(in->report, result);
-    else if (st != KINO_CANCELLED)
-        kino__report_fail(in->report);
-    kino_result_free(result);
+    if (in->costs && kino__report_has_events(in))
+        add_section(in->report, in->costs);
 }

@@ -45,12 +45,21 @@ bool kino__cost_places_init(kino__cost_places *p, const kino__cost_work *work)
     kino__map_init(&p->layer_by_name, NULL);
     kino__map_init(&p->name_of_string, NULL);
     kino__map_init(&p->line_of_row, NULL);
-    if (has_python(work->trace)) {
-        p->python = kino__link_python_parent(work->trace);
-        p->module = kino__link_module(work->trace);
+    return p->nesting != NULL;
+}
+
+/* Names do without links, which read the arguments of all events. */
+static bool has_links(kino__cost_places *p)
+{
+    if (p->forward || p->failed)
+        return !p->failed;
+    if (has_python(p->work->trace)) {
+        p->python = kino__link_python_parent(p->work->trace);
+        p->module = kino__link_module(p->work->trace);
         p->failed = !p->python || !p->module;
     }
-    return p->nesting && !p->failed && find_forward(p);
+    p->failed = p->failed || !find_forward(p);
+    return !p->failed;
 }
 
 void kino__cost_places_deinit(kino__cost_places *p)
@@ -157,6 +166,8 @@ static uint32_t layer_of(kino__cost_places *p, uint32_t row)
 
 uint32_t kino__cost_place_layer(kino__cost_places *p, uint32_t op)
 {
+    if (!has_links(p))
+        return KINO_NO_ROW;
     uint32_t row = p->forward[op];
     if (!p->module)
         return layer_of(p, row);
@@ -202,6 +213,8 @@ static kino_str marker_line(kino__cost_places *p, uint32_t row)
 
 kino_str kino__cost_place_line(kino__cost_places *p, uint32_t op)
 {
+    if (!has_links(p))
+        return (kino_str){"", 0};
     uint32_t row = p->forward[op];
     uint32_t call = p->python ? p->python[row] : KINO_NO_ROW;
     if (call == KINO_NO_ROW)

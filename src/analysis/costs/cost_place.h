@@ -24,7 +24,7 @@ typedef struct kino__cost_places {
     const kino__cost_work *work;
     const kino__nesting *nesting;
     const uint32_t *python, *module; /* links; NULL: the trace has no Python */
-    uint32_t *forward;               /* of each op: the row whose place it has */
+    uint32_t *forward;               /* of each op: the row whose place it has; made when needed */
     kino__string_pool texts;
     KINO__VEC(kino__layer) layers; /* parents before children, in order of first sight */
     kino__map layer_of_row;        /* span of a module, or range -> layer */

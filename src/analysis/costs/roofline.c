@@ -60,7 +60,6 @@ typedef struct plotting {
     kino__cost_places places;
     kino__roofs roofs;
     const kino__steps *steps;
-    const int64_t *sequence, *thread; /* NULL: there is no backward pass */
     partial *out;
     size_t first_step; /* of the trace, in out->steps */
     int64_t rank;
@@ -149,12 +148,10 @@ static device_part *find_device(plotting *p, int64_t device)
  * autograd: activations are computed again (checkpointing). */
 static bool is_recomputed(const plotting *p, const kino__work_item *item)
 {
-    if (item->op == KINO_NO_ROW || !p->sequence)
+    if (item->op == KINO_NO_ROW)
         return false;
-    const kino__costed_op *ops = p->work->costs.ops.items, *op = &ops[item->op];
-    if (op->direction != KINO__OP_BACKWARD || op->parent == KINO_NO_ROW)
-        return false;
-    return p->sequence[op->row] >= 0 && p->thread[op->row] <= 0;
+    const kino__costed_op *op = &p->work->costs.ops.items[item->op];
+    return op->direction == KINO__OP_BACKWARD && op->parent != KINO_NO_ROW && op->records_autograd;
 }
 
 static void count_step(plotting *p, const kino__work_item *item, kino__precision precision)
@@ -227,10 +224,6 @@ static kino_status plot_all(plotting *p, kino_error *err)
     uint32_t track = 0;
     p->steps = kino__link_steps(trace);
     if (!p->steps || !kino__cost_places_init(&p->places, p->work) || !add_steps(p))
-        return kino__fail_nomem(err);
-    p->sequence = kino__args_int_column(trace, "Sequence number");
-    p->thread = kino__args_int_column(trace, "Fwd thread id");
-    if (!p->sequence || !p->thread)
         return kino__fail_nomem(err);
     for (size_t i = 0; i < p->work->items.count; i++) {
         const kino__work_item *item = &p->work->items.items[i];
