@@ -74,8 +74,7 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_row(kino__pack *pack, row *r)
 {
-    kino__pack_int(pack, &r->count);
-    kino__pack_int(pack, &r->total_ns);
+    KINO__PACK(pack, &r->count, &r->total_ns);
 }
 
 /* A loaded partial may come from anywhere: what the code relies on is checked here. */
@@ -121,10 +120,8 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         const row *r = &p->rows.items[i];
         if (r->count < kino__param_int(a, P_MIN_COUNT))
             continue;
-        kino__table_add_text(table, kino__string_pool_text(&p->names, (kino_strid)i));
-        kino__table_add_int(table, r->count);
-        kino__table_add_int(table, r->total_ns);
-        kino__table_add_real(table, (double)r->total_ns / (double)r->count);
+        KINO__TABLE_ADD(table, kino__string_pool_text(&p->names, (kino_strid)i), r->count,
+                        r->total_ns, (double)r->total_ns / (double)r->count);
     }
     if (p->rows.count == 0)
         kino__result_lacks(result, "kernels", ": the trace has none");

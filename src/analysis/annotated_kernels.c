@@ -410,18 +410,9 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
 
 static void pack_row(kino__pack *pack, row *r)
 {
-    kino__pack_int(pack, &r->rank);
-    kino__pack_u32(pack, &r->name);
-    kino__pack_u32(pack, &r->category);
-    kino__pack_u32(pack, &r->annotation);
-    kino__pack_int(pack, &r->event);
-    kino__pack_int(pack, &r->annotation_event);
-    kino__pack_int(pack, &r->index);
-    kino__pack_int(pack, &r->stream);
-    kino__pack_int(pack, &r->correlation);
-    kino__pack_int(pack, &r->ts);
-    kino__pack_int(pack, &r->dur);
-    kino__pack_bool(pack, &r->is_memory);
+    KINO__PACK(pack, &r->rank, &r->name, &r->category, &r->annotation, &r->event,
+               &r->annotation_event, &r->index, &r->stream, &r->correlation, &r->ts, &r->dur,
+               &r->is_memory);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -430,10 +421,8 @@ static void pack(kino__pack *pack, void *value)
     kino__pack_pool(pack, &p->texts);
     KINO__PACK_VEC(pack, &p->rows, pack_row);
     kino__pack_int(pack, &p->origin);
-    kino__pack_tally(pack, &p->traces);
-    kino__pack_tally(pack, &p->without);
-    kino__pack_bool(pack, &p->knows_annotations);
-    kino__pack_bool(pack, &p->is_cut);
+    KINO__PACK_TALLIES(pack, &p->traces, &p->without);
+    KINO__PACK(pack, &p->knows_annotations, &p->is_cut);
 }
 
 /* -- the answer -- */
@@ -499,23 +488,17 @@ static void add_kernel(const kino__analysis *a, const partial *p, kino__table *t
     text->size = 0;
     if (kino__param_bool(a, P_SHORTEST))
         kino__short_name(name, r->is_memory, text);
-    kino__table_add_int(table, r->rank);
-    kino__table_add_int(table, r->index);
-    kino__table_add_int(table, r->event);
+    KINO__TABLE_ADD(table, r->rank, r->index, r->event);
     if (kino__param_bool(a, P_EXPAND)) {
-        kino__table_add_text(table,
-                             kino__param_bool(a, P_SHORTEST) ? kino__buffer_str(text) : name);
-        kino__table_add_text(table, kino__string_pool_text(&p->texts, r->category));
+        KINO__TABLE_ADD(table, kino__param_bool(a, P_SHORTEST) ? kino__buffer_str(text) : name,
+                        kino__string_pool_text(&p->texts, r->category));
     } else {
         kino__table_add_null(table);
         kino__table_add_null(table);
     }
-    kino__table_add_int(table, r->stream);
-    kino__table_add_int(table, r->correlation);
-    kino__table_add_int(table, a->compat ? kino__difference(r->ts, p->origin) : r->ts);
-    kino__table_add_int(table, r->dur);
-    kino__table_add_int(table, r->annotation_event);
-    kino__table_add_text(table, kino__string_pool_text(&p->texts, r->annotation));
+    KINO__TABLE_ADD(table, r->stream, r->correlation,
+                    a->compat ? kino__difference(r->ts, p->origin) : r->ts, r->dur,
+                    r->annotation_event, kino__string_pool_text(&p->texts, r->annotation));
 }
 
 static int compare_by_annotation(const void *x, const void *y, void *context)
@@ -545,10 +528,8 @@ static bool add_sums(partial *p, kino__table *table)
              end < p->rows.count && compare_by_annotation(&order[first], &order[end], p) == 0;
              end++)
             total = kino__sum(total, p->rows.items[order[end]].dur);
-        kino__table_add_int(table, r->rank);
-        kino__table_add_text(table, kino__string_pool_text(&p->texts, r->annotation));
-        kino__table_add_int(table, (int64_t)(end - first));
-        kino__table_add_int(table, total);
+        KINO__TABLE_ADD(table, r->rank, kino__string_pool_text(&p->texts, r->annotation),
+                        (int64_t)(end - first), total);
     }
     free(order);
     return true;

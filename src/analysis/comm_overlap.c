@@ -97,9 +97,7 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
 
 static void pack_row(kino__pack *pack, row *r)
 {
-    kino__pack_int(pack, &r->rank);
-    kino__pack_int(pack, &r->overlap);
-    kino__pack_int(pack, &r->communication);
+    KINO__PACK(pack, &r->rank, &r->overlap, &r->communication);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -144,10 +142,8 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
             continue; /* nothing to say of it */
         double percent =
             r->communication > 0 ? 100 * (double)r->overlap / (double)r->communication : NAN;
-        kino__table_add_int(table, r->rank);
-        kino__table_add_real(table, a->compat ? kino__round(percent, 2) : percent);
-        kino__table_add_int(table, r->overlap);
-        kino__table_add_int(table, r->communication);
+        KINO__TABLE_ADD(table, r->rank, a->compat ? kino__round(percent, 2) : percent, r->overlap,
+                        r->communication);
     }
     if (silent && silent == p->rows.count)
         kino__result_lacks(result, "overlap", ": no communication");

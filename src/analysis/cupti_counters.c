@@ -228,23 +228,13 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_range(kino__pack *pack, range *r)
 {
-    kino__pack_int(pack, &r->rank);
-    kino__pack_int(pack, &r->event);
-    kino__pack_int(pack, &r->launch);
-    kino__pack_str(pack, &r->name);
-    kino__pack_int(pack, &r->ts);
-    kino__pack_int(pack, &r->dur);
-    kino__pack_str(pack, &r->stack);
-    kino__pack_str(pack, &r->top);
-    kino__pack_str(pack, &r->bottom);
-    kino__pack_str(pack, &r->counters);
+    KINO__PACK(pack, &r->rank, &r->event, &r->launch, &r->name, &r->ts, &r->dur, &r->stack, &r->top,
+               &r->bottom, &r->counters);
 }
 
 static void pack_mismatch(kino__pack *pack, mismatch *m)
 {
-    kino__pack_int(pack, &m->rank);
-    kino__pack_int(pack, &m->ranges);
-    kino__pack_int(pack, &m->launches);
+    KINO__PACK(pack, &m->rank, &m->ranges, &m->launches);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -252,8 +242,7 @@ static void pack(kino__pack *pack, void *value)
     partial *p = value;
     KINO__PACK_VEC(pack, &p->ranges, pack_range);
     KINO__PACK_VEC(pack, &p->unpaired, pack_mismatch);
-    kino__pack_int(pack, &p->origin);
-    kino__pack_bool(pack, &p->is_cut);
+    KINO__PACK(pack, &p->origin, &p->is_cut);
 }
 
 /* -- the answer -- */
@@ -315,10 +304,7 @@ static double add_values(const range *r, kino__table *values, kino__buffer *name
             flop = (isnan(flop) ? 0 : flop) + number * (double)flops_of(key);
         name->size = 0;
         kino__json_unescape(key, name);
-        kino__table_add_int(values, r->rank);
-        kino__table_add_int(values, r->event);
-        kino__table_add_text(values, kino__buffer_str(name));
-        kino__table_add_real(values, number);
+        KINO__TABLE_ADD(values, r->rank, r->event, kino__buffer_str(name), number);
     }
     return flop;
 }
@@ -355,17 +341,13 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     bool is_compat = a->compat != NULL && p->origin != KINO_NO_TIME;
     for (size_t i = 0; i < p->ranges.count; i++) {
         const range *r = &p->ranges.items[i];
-        kino__table_add_int(table, r->rank);
-        kino__table_add_text(table, r->name);
+        KINO__TABLE_ADD(table, r->rank, r->name);
         /* HTA's times count from the first event of all ranks. */
-        kino__table_add_int(table, is_compat ? kino__difference(r->ts, p->origin) : r->ts);
-        kino__table_add_int(table, r->dur);
+        KINO__TABLE_ADD(table, is_compat ? kino__difference(r->ts, p->origin) : r->ts, r->dur);
         add_text(table, r->stack);
         add_text(table, r->top);
         add_text(table, r->bottom);
-        kino__table_add_real(table, add_values(r, values, &name));
-        kino__table_add_int(table, r->event);
-        kino__table_add_int(table, r->launch);
+        KINO__TABLE_ADD(table, add_values(r, values, &name), r->event, r->launch);
     }
     bool ok = !name.failed;
     kino__buffer_deinit(&name);

@@ -366,16 +366,8 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_place(kino__pack *pack, place *p)
 {
-    kino__pack_u32(pack, &p->function);
-    kino__pack_u32(pack, &p->module);
-    kino__pack_u32(pack, &p->file);
-    kino__pack_u32(pack, &p->call);
-    kino__pack_int(pack, &p->line);
-    kino__pack_int(pack, &p->is_preempted);
-    kino__pack_int(pack, &p->self);
-    kino__pack_int(pack, &p->total);
-    kino__pack_int(pack, &p->count);
-    kino__pack_int(pack, &p->longest);
+    KINO__PACK(pack, &p->function, &p->module, &p->file, &p->call, &p->line, &p->is_preempted,
+               &p->self, &p->total, &p->count, &p->longest);
 }
 
 /* Keys are not packed: they follow from the places. A loaded partial may come from anywhere. */
@@ -408,12 +400,8 @@ static void pack(kino__pack *pack, void *value)
     pack_places(pack, p, &p->lines);
     pack_places(pack, p, &p->waits);
     pack_places(pack, p, &p->python);
-    kino__pack_tally(pack, &p->traces);
-    kino__pack_tally(pack, &p->without);
-    kino__pack_tally(pack, &p->stacks);
-    kino__pack_tally(pack, &p->broken);
-    kino__pack_tally(pack, &p->most_broken);
-    kino__pack_tally(pack, &p->by_pointers);
+    KINO__PACK_TALLIES(pack, &p->traces, &p->without, &p->stacks, &p->broken, &p->most_broken,
+                       &p->by_pointers);
     kino__pack_u32(pack, &p->broken_in);
     if (p->broken_in != KINO_NO_STRING && p->broken_in >= kino__string_pool_count(&p->texts))
         pack->is_damaged = true;
@@ -592,11 +580,8 @@ static bool add_functions(const partial *p, const places *functions, int64_t all
         add_text(table, p, f->function);
         add_text(table, p, f->module);
         add_text(table, p, f->file);
-        kino__table_add_int(table, f->self);
-        kino__table_add_real(table, share(f->self, all));
-        kino__table_add_int(table, has_totals ? f->total : KINO_NO_INT);
-        kino__table_add_real(table, has_totals ? share(f->total, all) : NAN);
-        kino__table_add_int(table, f->count);
+        KINO__TABLE_ADD(table, f->self, share(f->self, all), has_totals ? f->total : KINO_NO_INT,
+                        has_totals ? share(f->total, all) : NAN, f->count);
     }
     free(order);
     return order != NULL;
@@ -612,10 +597,7 @@ static bool add_lines(const partial *p, int64_t all, kino__table *table)
         add_text(table, p, l->function);
         add_text(table, p, l->module);
         add_text(table, p, l->file);
-        kino__table_add_int(table, l->line);
-        kino__table_add_int(table, l->self);
-        kino__table_add_real(table, share(l->self, all));
-        kino__table_add_int(table, l->count);
+        KINO__TABLE_ADD(table, l->line, l->self, share(l->self, all), l->count);
     }
     free(order);
     return order != NULL;
@@ -631,10 +613,8 @@ static bool add_waits(const partial *p, kino__table *table)
         add_text(table, p, w->file);
         kino__table_add_int(table, w->line);
         add_text(table, p, w->call);
-        kino__table_add_text(table, kino__str_from(w->is_preempted ? "preempted" : "blocked"));
-        kino__table_add_int(table, w->self);
-        kino__table_add_int(table, w->count);
-        kino__table_add_int(table, w->longest);
+        KINO__TABLE_ADD(table, kino__str_from(w->is_preempted ? "preempted" : "blocked"), w->self,
+                        w->count, w->longest);
     }
     free(order);
     return order != NULL;
@@ -646,10 +626,7 @@ static bool add_python(const partial *p, const places *functions, int64_t all, k
     for (size_t i = 0; order && i < functions->items.count; i++) {
         const place *f = &functions->items.items[order[i]];
         add_text(table, p, f->function);
-        kino__table_add_int(table, f->self);
-        kino__table_add_real(table, share(f->self, all));
-        kino__table_add_int(table, f->total);
-        kino__table_add_real(table, share(f->total, all));
+        KINO__TABLE_ADD(table, f->self, share(f->self, all), f->total, share(f->total, all));
     }
     free(order);
     return order != NULL;
@@ -663,9 +640,7 @@ static bool add_python_lines(const partial *p, int64_t all, kino__table *table)
         if (l->self == 0 || l->line == KINO_NO_INT)
             continue;
         add_text(table, p, l->function);
-        kino__table_add_int(table, l->line);
-        kino__table_add_int(table, l->self);
-        kino__table_add_real(table, share(l->self, all));
+        KINO__TABLE_ADD(table, l->line, l->self, share(l->self, all));
     }
     free(order);
     return order != NULL;

@@ -192,18 +192,10 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
 
 static void pack_pair(kino__pack *pack, pair *p)
 {
-    kino__pack_int(pack, &p->rank);
-    kino__pack_u32(pack, &p->forward);
-    kino__pack_u32(pack, &p->backward);
-    kino__pack_int(pack, &p->sequence);
-    kino__pack_int(pack, &p->thread);
-    kino__pack_bool(pack, &p->by_flow);
-    kino__pack_int(pack, &p->forward_event);
-    kino__pack_int(pack, &p->backward_event);
+    KINO__PACK(pack, &p->rank, &p->forward, &p->backward, &p->sequence, &p->thread, &p->by_flow,
+               &p->forward_event, &p->backward_event);
     for (int side = 0; side < 2; side++) {
-        kino__pack_int(pack, &p->host[side]);
-        kino__pack_int(pack, &p->device[side]);
-        kino__pack_int(pack, &p->kernels[side]);
+        KINO__PACK(pack, &p->host[side], &p->device[side], &p->kernels[side]);
     }
 }
 
@@ -212,10 +204,7 @@ static void pack(kino__pack *pack, void *value)
     partial *p = value;
     kino__pack_pool(pack, &p->texts);
     KINO__PACK_VEC(pack, &p->pairs, pack_pair);
-    kino__pack_tally(pack, &p->traces);
-    kino__pack_tally(pack, &p->without_numbers);
-    kino__pack_tally(pack, &p->without_device);
-    kino__pack_tally(pack, &p->unpaired);
+    KINO__PACK_TALLIES(pack, &p->traces, &p->without_numbers, &p->without_device, &p->unpaired);
     size_t texts = kino__string_pool_count(&p->texts);
     for (size_t i = 0; i < p->pairs.count; i++)
         if (p->pairs.items[i].forward >= texts || p->pairs.items[i].backward >= texts)
@@ -269,8 +258,7 @@ static const kino_table_info tables[] = {
 
 static void add_sides(kino__table *table, const int64_t *values)
 {
-    kino__table_add_int(table, values[0]);
-    kino__table_add_int(table, values[1]);
+    KINO__TABLE_ADD(table, values[0], values[1]);
 }
 
 static void fill_pairs(const partial *p, kino__table *table)
@@ -279,12 +267,9 @@ static void fill_pairs(const partial *p, kino__table *table)
         const pair *r = &p->pairs.items[i];
         bool has_device = r->device[0] != KINO_NO_INT;
         int64_t events[2] = {r->forward_event, r->backward_event};
-        kino__table_add_int(table, r->rank);
-        kino__table_add_text(table, kino__string_pool_text(&p->texts, r->forward));
-        kino__table_add_text(table, kino__string_pool_text(&p->texts, r->backward));
-        kino__table_add_int(table, r->sequence);
-        kino__table_add_int(table, r->thread);
-        kino__table_add_text(table, r->by_flow ? KINO__STR("flow") : KINO__STR("sequence"));
+        KINO__TABLE_ADD(table, r->rank, kino__string_pool_text(&p->texts, r->forward),
+                        kino__string_pool_text(&p->texts, r->backward), r->sequence, r->thread,
+                        r->by_flow ? KINO__STR("flow") : KINO__STR("sequence"));
         add_sides(table, events);
         add_sides(table, r->device);
         add_sides(table, r->host);
@@ -371,10 +356,8 @@ static bool fill_operators(const partial *p, kino__table *table)
     for (size_t i = 0; ok && i < all.count; i++) {
         const group *g = &all.items[i];
         bool has_device = g->sum.device[0] != KINO_NO_INT && g->sum.device[1] != KINO_NO_INT;
-        kino__table_add_int(table, g->sum.rank);
-        kino__table_add_text(table, kino__string_pool_text(&p->texts, g->sum.forward));
-        kino__table_add_text(table, kino__string_pool_text(&p->texts, g->sum.backward));
-        kino__table_add_int(table, g->count);
+        KINO__TABLE_ADD(table, g->sum.rank, kino__string_pool_text(&p->texts, g->sum.forward),
+                        kino__string_pool_text(&p->texts, g->sum.backward), g->count);
         add_sides(table, g->sum.device);
         kino__table_add_real(table, has_device && g->sum.device[0] > 0
                                         ? (double)g->sum.device[1] / (double)g->sum.device[0]

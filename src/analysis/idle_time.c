@@ -263,8 +263,7 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
 
 static void pack_row(kino__pack *pack, row *r)
 {
-    kino__pack_int(pack, &r->rank);
-    kino__pack_int(pack, &r->stream);
+    KINO__PACK(pack, &r->rank, &r->stream);
     for (size_t c = 0; c < CAUSES; c++) {
         kino__pack_bool(pack, &r->is_there[c]);
         kino__pack_description(pack, &r->d[c]);
@@ -334,11 +333,8 @@ static void add_idle(const kino__analysis *a, kino__table *table, const row *r)
         if (!r->is_there[c])
             continue;
         double ratio = total != 0 ? (double)r->d[c].moments.sum / (double)total : NAN;
-        kino__table_add_int(table, r->rank);
-        kino__table_add_int(table, r->stream);
-        kino__table_add_text(table, kino__str_from(cause_names[c]));
-        kino__table_add_int(table, r->d[c].moments.sum);
-        kino__table_add_real(table, a->compat ? kino__round(ratio, 2) : ratio);
+        KINO__TABLE_ADD(table, r->rank, r->stream, kino__str_from(cause_names[c]),
+                        r->d[c].moments.sum, a->compat ? kino__round(ratio, 2) : ratio);
     }
 }
 
@@ -355,10 +351,8 @@ static void add_stats(const kino__analysis *a, kino__table *table, const row *r)
             continue;
         const kino__description *d = &r->d[c];
         bool is_empty = d->moments.count == 0;
-        kino__table_add_int(table, r->rank);
-        kino__table_add_int(table, r->stream);
-        kino__table_add_text(table, kino__str_from(cause_names[c]));
-        kino__table_add_int(table, d->moments.count);
+        KINO__TABLE_ADD(table, r->rank, r->stream, kino__str_from(cause_names[c]),
+                        d->moments.count);
         add_time(a, table, kino__moments_mean(&d->moments));
         add_time(a, table, kino__moments_std(&d->moments));
         kino__table_add_int(table, is_empty ? KINO_NO_INT : d->moments.min);

@@ -325,19 +325,12 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_row(kino__pack *pack, row *r)
 {
-    kino__pack_int(pack, &r->rank);
-    kino__pack_str(pack, &r->pattern);
-    kino__pack_int(pack, &r->count);
-    kino__pack_int(pack, &r->kernel_dur);
-    kino__pack_int(pack, &r->op_dur);
-    kino__pack_int(pack, &r->event);
+    KINO__PACK(pack, &r->rank, &r->pattern, &r->count, &r->kernel_dur, &r->op_dur, &r->event);
 }
 
 static void pack_call(kino__pack *pack, call *c)
 {
-    kino__pack_int(pack, &c->rank);
-    kino__pack_int(pack, &c->event);
-    kino__pack_int(pack, &c->sequence);
+    KINO__PACK(pack, &c->rank, &c->event, &c->sequence);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -346,12 +339,10 @@ static void pack(kino__pack *pack, void *value)
     KINO__PACK_VEC(pack, &p->rows, pack_row);
     KINO__PACK_VEC(pack, &p->calls, pack_call);
     kino__pack_int(pack, &p->candidates);
-    kino__pack_tally(pack, &p->used);
-    kino__pack_tally(pack, &p->outside);
+    KINO__PACK_TALLIES(pack, &p->used, &p->outside);
     kino__pack_int(pack, &p->left_out);
     kino__pack_tally(pack, &p->left_out_calls);
-    kino__pack_bool(pack, &p->is_cut);
-    kino__pack_bool(pack, &p->has_device);
+    KINO__PACK(pack, &p->is_cut, &p->has_device);
 }
 
 /* -- the answer -- */
@@ -392,18 +383,12 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     kino__table *table = kino__analysis_table(result, 0);
     for (size_t i = 0; i < p->rows.count; i++) {
         const row *r = &p->rows.items[i];
-        kino__table_add_int(table, r->rank);
-        kino__table_add_text(table, r->pattern);
-        kino__table_add_int(table, r->count);
-        kino__table_add_int(table, r->kernel_dur);
-        kino__table_add_int(table, r->op_dur);
-        kino__table_add_int(table, r->event);
+        KINO__TABLE_ADD(table, r->rank, r->pattern, r->count, r->kernel_dur, r->op_dur, r->event);
     }
     kino__table *calls = kino__analysis_table(result, 1);
     for (size_t i = 0; i < p->calls.count; i++) {
-        kino__table_add_int(calls, p->calls.items[i].rank);
-        kino__table_add_int(calls, p->calls.items[i].sequence);
-        kino__table_add_int(calls, p->calls.items[i].event);
+        KINO__TABLE_ADD(calls, p->calls.items[i].rank, p->calls.items[i].sequence,
+                        p->calls.items[i].event);
     }
     if (!kino__param_bool(a, P_CALLS))
         kino__table_describe(calls, KINO__TABLE_QUIET, NULL, NULL);

@@ -120,8 +120,7 @@ static bool add_rows(const partial *p, kino_strid id, kino__table *table)
         bool is_memory = t == KINO__KERNEL_MEMORY;
         kino__buffer text = {0};
         kino__short_name(name, is_memory, &text);
-        kino__table_add_text(table, name);
-        kino__table_add_text(table, kino__str_from(kino__kernel_type_name((kino__kernel_type)t)));
+        KINO__TABLE_ADD(table, name, kino__str_from(kino__kernel_type_name((kino__kernel_type)t)));
         if (is_memory)
             kino__table_add_text(table, kino__memory_kind(name));
         else

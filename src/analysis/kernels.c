@@ -361,27 +361,14 @@ static void pack_weighted(kino__pack *pack, weighted *w)
     memcpy(&bits, &w->sum, sizeof bits);
     kino__pack_u64(pack, &bits);
     memcpy(&w->sum, &bits, sizeof bits);
-    kino__pack_int(pack, &w->weight);
-    kino__pack_bool(pack, &w->has_value);
+    KINO__PACK(pack, &w->weight, &w->has_value);
 }
 
 static void pack_row(kino__pack *pack, row *r)
 {
-    kino__pack_int(pack, &r->rank);
-    kino__pack_u32(pack, &r->key.name);
-    kino__pack_u32(pack, &r->key.op);
-    kino__pack_u32(pack, &r->key.grid);
-    kino__pack_u32(pack, &r->key.block);
-    kino__pack_int(pack, &r->key.registers);
-    kino__pack_int(pack, &r->key.shared_memory);
-    kino__pack_bool(pack, &r->uses_tensor_cores);
-    kino__pack_bool(pack, &r->has_op);
-    kino__pack_bool(pack, &r->is_op_eligible);
-    kino__pack_int(pack, &r->first);
-    kino__pack_int(pack, &r->calls);
-    kino__pack_int(pack, &r->total);
-    kino__pack_int(pack, &r->max);
-    kino__pack_int(pack, &r->min);
+    KINO__PACK(pack, &r->rank, &r->key.name, &r->key.op, &r->key.grid, &r->key.block,
+               &r->key.registers, &r->key.shared_memory, &r->uses_tensor_cores, &r->has_op,
+               &r->is_op_eligible, &r->first, &r->calls, &r->total, &r->max, &r->min);
     pack_weighted(pack, &r->blocks_per_sm);
     pack_weighted(pack, &r->occupancy);
     if (r->calls < 1 && !pack->out)
@@ -393,8 +380,7 @@ static void pack(kino__pack *pack, void *value)
     partial *p = value;
     kino__pack_pool(pack, &p->texts);
     KINO__PACK_VEC(pack, &p->rows, pack_row);
-    kino__pack_tally(pack, &p->traces);
-    kino__pack_tally(pack, &p->without_kernels);
+    KINO__PACK_TALLIES(pack, &p->traces, &p->without_kernels);
 }
 
 /* -- the answer -- */
@@ -460,19 +446,13 @@ static void add_row(const partial *p, kino__table *table, const row *r)
     kino__table_add_int(table, r->rank);
     add_text(table, p, r->key.name);
     add_text(table, p, r->key.op);
-    kino__table_add_int(table, r->calls);
-    kino__table_add_int(table, r->total);
-    kino__table_add_real(table, (double)r->total / (double)r->calls);
-    kino__table_add_int(table, r->max);
-    kino__table_add_int(table, r->min);
+    KINO__TABLE_ADD(table, r->calls, r->total, (double)r->total / (double)r->calls, r->max, r->min);
     add_mean(table, &r->blocks_per_sm);
     add_mean(table, &r->occupancy);
-    kino__table_add_int(table, r->uses_tensor_cores);
-    kino__table_add_int(table, r->has_op ? r->is_op_eligible : KINO_NO_INT);
+    KINO__TABLE_ADD(table, r->uses_tensor_cores, r->has_op ? r->is_op_eligible : KINO_NO_INT);
     add_text(table, p, r->key.grid);
     add_text(table, p, r->key.block);
-    kino__table_add_int(table, r->key.registers);
-    kino__table_add_int(table, r->key.shared_memory);
+    KINO__TABLE_ADD(table, r->key.registers, r->key.shared_memory);
 }
 
 static kino_status finish(const kino__analysis *a, void *value, kino_result *result,

@@ -196,16 +196,8 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_row(kino__pack *pack, row *r)
 {
-    kino__pack_int(pack, &r->rank);
-    kino__pack_u32(pack, &r->op);
-    kino__pack_int(pack, &r->calls);
-    kino__pack_int(pack, &r->kernels);
-    kino__pack_int(pack, &r->starved);
-    kino__pack_int(pack, &r->queued);
-    kino__pack_int(pack, &r->host);
-    kino__pack_int(pack, &r->launch);
-    kino__pack_int(pack, &r->device);
-    kino__pack_int(pack, &r->idle);
+    KINO__PACK(pack, &r->rank, &r->op, &r->calls, &r->kernels, &r->starved, &r->queued, &r->host,
+               &r->launch, &r->device, &r->idle);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -265,16 +257,9 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         else
             kino__table_add_text(table,
                                  r->starved > r->queued ? KINO__STR("host") : KINO__STR("device"));
-        kino__table_add_int(table, r->calls);
-        kino__table_add_int(table, r->kernels);
-        kino__table_add_int(table, r->starved);
-        kino__table_add_int(table, r->queued);
-        kino__table_add_int(table, r->idle);
-        kino__table_add_int(table, r->host);
-        kino__table_add_int(table, r->launch);
-        kino__table_add_int(table, r->device);
-        kino__table_add_real(table,
-                             r->calls && r->device > 0 ? (double)r->host / (double)r->device : NAN);
+        KINO__TABLE_ADD(table, r->calls, r->kernels, r->starved, r->queued, r->idle, r->host,
+                        r->launch, r->device,
+                        r->calls && r->device > 0 ? (double)r->host / (double)r->device : NAN);
     }
     if (p->without.count)
         kino__note_without_device(result, "launch-bound operators", p->without.items,

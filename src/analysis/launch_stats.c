@@ -234,13 +234,8 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_row(kino__pack *pack, launch *r)
 {
-    kino__pack_int(pack, &r->rank);
-    kino__pack_int(pack, &r->correlation);
-    kino__pack_int(pack, &r->host);
-    kino__pack_int(pack, &r->device);
-    kino__pack_int(pack, &r->delay);
-    kino__pack_int(pack, &r->launch_event);
-    kino__pack_int(pack, &r->device_event);
+    KINO__PACK(pack, &r->rank, &r->correlation, &r->host, &r->device, &r->delay, &r->launch_event,
+               &r->device_event);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -248,10 +243,8 @@ static void pack(kino__pack *pack, void *value)
     partial *p = value;
     KINO__PACK_VEC(pack, &p->rows, pack_row);
     KINO__PACK_VEC(pack, &p->ranks, kino__pack_int);
-    kino__pack_bool(pack, &p->is_cut);
-    kino__pack_bool(pack, &p->has_device);
-    kino__pack_tally(pack, &p->without_work);
-    kino__pack_tally(pack, &p->without_launch);
+    KINO__PACK(pack, &p->is_cut, &p->has_device);
+    KINO__PACK_TALLIES(pack, &p->without_work, &p->without_launch);
 }
 
 static const kino_column summary_columns[] = {
@@ -301,15 +294,8 @@ static void add_summary(const kino__analysis *a, kino__table *table, int64_t ran
         runtime_outliers += rows[i].host > cutoff;
         delay_outliers += rows[i].delay > kino__param_int(a, P_DELAY_CUTOFF);
     }
-    kino__table_add_int(table, rank);
-    kino__table_add_int(table, (int64_t)count);
-    kino__table_add_int(table, host);
-    kino__table_add_int(table, device);
-    kino__table_add_int(table, delay);
-    kino__table_add_int(table, count ? longest : KINO_NO_INT);
-    kino__table_add_int(table, shorts);
-    kino__table_add_int(table, runtime_outliers);
-    kino__table_add_int(table, delay_outliers);
+    KINO__TABLE_ADD(table, rank, (int64_t)count, host, device, delay, count ? longest : KINO_NO_INT,
+                    shorts, runtime_outliers, delay_outliers);
 }
 
 static kino_status finish(const kino__analysis *a, void *value, kino_result *result,
@@ -324,13 +310,8 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     }
     for (size_t i = 0; i < p->rows.count; i++) {
         const launch *r = &p->rows.items[i];
-        kino__table_add_int(table, r->rank);
-        kino__table_add_int(table, r->correlation);
-        kino__table_add_int(table, r->host);
-        kino__table_add_int(table, r->device);
-        kino__table_add_int(table, r->delay);
-        kino__table_add_int(table, r->launch_event);
-        kino__table_add_int(table, r->device_event);
+        KINO__TABLE_ADD(table, r->rank, r->correlation, r->host, r->device, r->delay,
+                        r->launch_event, r->device_event);
     }
     /* Rows of a rank stand together, in the order of the ranks. */
     size_t at = 0, without = 0;

@@ -233,8 +233,7 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_summary(kino__pack *pack, summary *s)
 {
-    kino__pack_int(pack, &s->rank);
-    kino__pack_int(pack, &s->count);
+    KINO__PACK(pack, &s->rank, &s->count);
     for (int i = 0; i < NUMBERS; i++)
         kino__pack_int(pack, &s->numbers[i]);
     kino__pack_str(pack, &s->name);
@@ -242,11 +241,7 @@ static void pack_summary(kino__pack *pack, summary *s)
 
 static void pack_point(kino__pack *pack, point *q)
 {
-    kino__pack_int(pack, &q->rank);
-    kino__pack_int(pack, &q->ts);
-    kino__pack_int(pack, &q->event);
-    kino__pack_int(pack, &q->bandwidth);
-    kino__pack_str(pack, &q->name);
+    KINO__PACK(pack, &q->rank, &q->ts, &q->event, &q->bandwidth, &q->name);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -303,20 +298,14 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     kino__table *table = kino__analysis_table(result, 0);
     for (size_t i = 0; i < p->kinds.count; i++) {
         const summary *s = &p->kinds.items[i];
-        kino__table_add_int(table, s->rank);
-        kino__table_add_text(table, s->name);
-        kino__table_add_int(table, s->count);
+        KINO__TABLE_ADD(table, s->rank, s->name, s->count);
         for (int n = 0; n < NUMBERS; n++)
             kino__table_add_real(table, real_of(s->numbers[n]));
     }
     kino__table *series = kino__analysis_table(result, 1);
     for (size_t i = 0; i < p->points.count; i++) {
         const point *q = &p->points.items[i];
-        kino__table_add_int(series, q->rank);
-        kino__table_add_int(series, q->ts);
-        kino__table_add_text(series, q->name);
-        kino__table_add_real(series, real_of(q->bandwidth));
-        kino__table_add_int(series, q->event);
+        KINO__TABLE_ADD(series, q->rank, q->ts, q->name, real_of(q->bandwidth), q->event);
     }
     if (!kino__param_bool(a, P_SERIES))
         kino__table_describe(series, KINO__TABLE_QUIET, NULL, NULL);

@@ -396,25 +396,20 @@ static void add_categories(kino__table *table, const series *s, const point *poi
         for (int64_t i = 1; i < s->point_count; i++)
             most = points[i].size[c] > most ? points[i].size[c] : most;
         add_head(table, s);
-        kino__table_add_text(table, kino__str_from(purpose_names[c]));
-        kino__table_add_int(table, peak->size[c]);
+        KINO__TABLE_ADD(table, kino__str_from(purpose_names[c]), peak->size[c]);
         if (total > 0)
             kino__table_add_real(table, 100 * (double)peak->size[c] / total);
         else
             kino__table_add_null(table);
-        kino__table_add_int(table, most);
-        kino__table_add_int(table, points[s->point_count - 1].size[c]);
+        KINO__TABLE_ADD(table, most, points[s->point_count - 1].size[c]);
     }
 }
 
 static void add_peak(kino__table *table, const series *s, const point *points, const point *peak)
 {
     add_head(table, s);
-    kino__table_add_int(table, total_of(peak));
-    kino__table_add_int(table, peak->ts);
-    kino__table_add_int(table, total_of(&points[s->point_count - 1]));
-    kino__table_add_int(table, s->point_count);
-    kino__table_add_int(table, s->records);
+    KINO__TABLE_ADD(table, total_of(peak), peak->ts, total_of(&points[s->point_count - 1]),
+                    s->point_count, s->records);
 }
 
 static void add_notes(const partial *p, kino_result *result)

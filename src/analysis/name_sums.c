@@ -69,10 +69,7 @@ bool kino__name_sums_merge(kino__name_sums *s, const kino__name_sums *more)
 
 static void pack_sum(kino__pack *pack, kino__name_sum *sum)
 {
-    kino__pack_int(pack, &sum->trace);
-    kino__pack_int(pack, &sum->rank);
-    kino__pack_u32(pack, &sum->group);
-    kino__pack_u32(pack, &sum->name);
+    KINO__PACK(pack, &sum->trace, &sum->rank, &sum->group, &sum->name);
     kino__pack_moments(pack, &sum->moments);
     if (sum->group >= KINO__KERNEL_TYPES)
         pack->is_damaged = true;
@@ -203,23 +200,14 @@ static double std_or_zero(const kino__moments *m)
 void kino__folded_add_sums(kino__table *table, const kino__folded *r, bool is_compat)
 {
     const kino__moments *m = is_compat ? &r->hta : &r->events;
-    kino__table_add_int(table, r->rank);
-    kino__table_add_text(table, r->name);
-    kino__table_add_int(table, m->sum);
-    kino__table_add_int(table, m->max);
-    kino__table_add_int(table, m->min);
-    kino__table_add_real(table, std_or_zero(m));
-    kino__table_add_real(table, kino__moments_mean(m));
+    KINO__TABLE_ADD(table, r->rank, r->name, m->sum, m->max, m->min, std_or_zero(m),
+                    kino__moments_mean(m));
 }
 
 void kino__folded_add_events(kino__table *table, const kino__folded *r)
 {
-    kino__table_add_int(table, r->events.count);
-    kino__table_add_int(table, r->names);
-    kino__table_add_int(table, r->events.max);
-    kino__table_add_int(table, r->events.min);
-    kino__table_add_real(table, std_or_zero(&r->events));
-    kino__table_add_real(table, kino__moments_mean(&r->events));
+    KINO__TABLE_ADD(table, r->events.count, r->names, r->events.max, r->events.min,
+                    std_or_zero(&r->events), kino__moments_mean(&r->events));
 }
 
 kino_status kino__fold_check(const kino__analysis *a, size_t ratio, size_t wanted, kino_error *err)

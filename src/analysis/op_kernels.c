@@ -430,12 +430,7 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_row(kino__pack *pack, row *r)
 {
-    kino__pack_int(pack, &r->rank);
-    kino__pack_str(pack, &r->op);
-    kino__pack_str(pack, &r->sequence);
-    kino__pack_int(pack, &r->count);
-    kino__pack_int(pack, &r->op_delay);
-    kino__pack_int(pack, &r->runtime_delay);
+    KINO__PACK(pack, &r->rank, &r->op, &r->sequence, &r->count, &r->op_delay, &r->runtime_delay);
     if (r->count <= 0)
         pack->is_damaged = true;
 }
@@ -445,10 +440,8 @@ static void pack(kino__pack *pack, void *value)
     partial *p = value;
     KINO__PACK_VEC(pack, &p->rows, pack_row);
     kino__pack_int(pack, &p->unlinked);
-    kino__pack_tally(pack, &p->outside);
-    kino__pack_tally(pack, &p->unlaunched);
-    kino__pack_bool(pack, &p->is_cut);
-    kino__pack_bool(pack, &p->has_device);
+    KINO__PACK_TALLIES(pack, &p->outside, &p->unlaunched);
+    KINO__PACK(pack, &p->is_cut, &p->has_device);
 }
 
 static const kino_column columns[] = {
@@ -486,12 +479,8 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     kino__table *table = kino__analysis_table(result, 0);
     for (size_t i = 0; i < p->rows.count; i++) {
         const row *r = &p->rows.items[i];
-        kino__table_add_int(table, r->rank);
-        kino__table_add_text(table, r->op);
-        kino__table_add_text(table, r->sequence);
-        kino__table_add_int(table, r->count);
-        kino__table_add_real(table, mean_of(a, r->op_delay, r->count));
-        kino__table_add_real(table, mean_of(a, r->runtime_delay, r->count));
+        KINO__TABLE_ADD(table, r->rank, r->op, r->sequence, r->count,
+                        mean_of(a, r->op_delay, r->count), mean_of(a, r->runtime_delay, r->count));
     }
     if (!p->has_device)
         kino__result_lacks(result, "kernels of operators", ": no device work was recorded");

@@ -217,21 +217,14 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_sum(kino__pack *pack, sum *s)
 {
-    kino__pack_int(pack, &s->trace);
-    kino__pack_int(pack, &s->side);
-    kino__pack_str(pack, &s->name);
-    kino__pack_int(pack, &s->count);
-    kino__pack_int(pack, &s->dur);
+    KINO__PACK(pack, &s->trace, &s->side, &s->name, &s->count, &s->dur);
 }
 
 static void pack_source(kino__pack *pack, source *s)
 {
-    kino__pack_int(pack, &s->rank);
-    kino__pack_str(pack, &s->path);
+    KINO__PACK(pack, &s->rank, &s->path);
     for (int side = 0; side < SIDES; side++) {
-        kino__pack_int(pack, &s->first[side]);
-        kino__pack_int(pack, &s->last[side]);
-        kino__pack_bool(pack, &s->has_steps[side]);
+        KINO__PACK(pack, &s->first[side], &s->last[side], &s->has_steps[side]);
     }
     kino__pack_tally(pack, &s->outside);
 }
@@ -376,15 +369,12 @@ static void add_row(kino__table *table, const joined *j)
 {
     const counts *left = &j->side[CONTROL], *right = &j->side[TEST];
     int64_t diff = kino__difference(right->count, left->count);
-    kino__table_add_text(table, j->name);
-    kino__table_add_int(table, left->count);
-    kino__table_add_int(table, left->dur);
-    kino__table_add_int(table, right->count);
-    kino__table_add_int(table, right->dur);
-    kino__table_add_int(table, diff);
-    kino__table_add_int(table, kino__difference(right->dur, left->dur));
-    kino__table_add_text(table, kino__str_from(diff > 0 ? "+" : diff < 0 ? "-" : "="));
-    kino__table_add_text(table, kino__str_from(change_of(j)));
+    KINO__TABLE_ADD(table, j->name, left->count, left->dur, right->count, right->dur, diff,
+                    kino__difference(right->dur, left->dur),
+                    kino__str_from(diff > 0   ? "+"
+                                   : diff < 0 ? "-"
+                                              : "="),
+                    kino__str_from(change_of(j)));
 }
 
 static void add_sides(const partial *p, const int64_t chosen[SIDES], const joined_rows *rows,
@@ -398,12 +388,8 @@ static void add_sides(const partial *p, const int64_t chosen[SIDES], const joine
         int64_t names = 0;
         for (size_t i = 0; i < rows->count; i++)
             names += rows->items[i].side[side].count > 0;
-        kino__table_add_text(table, kino__str_from(side_names[side]));
-        kino__table_add_int(table, s->rank);
-        kino__table_add_text(table, s->path);
-        kino__table_add_int(table, s->first[side]);
-        kino__table_add_int(table, s->last[side]);
-        kino__table_add_int(table, names);
+        KINO__TABLE_ADD(table, kino__str_from(side_names[side]), s->rank, s->path, s->first[side],
+                        s->last[side], names);
         if (s->outside && (side == CONTROL || chosen[TEST] != chosen[CONTROL]))
             kino__result_note(result, "%s: %lld spans outside steps are left out", side_names[side],
                               (long long)s->outside);

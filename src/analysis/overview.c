@@ -285,26 +285,14 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_trace(kino__pack *pack, trace_part *t)
 {
-    kino__pack_int(pack, &t->rank);
-    kino__pack_u32(pack, &t->worker);
-    kino__pack_u32(pack, &t->span);
-    kino__pack_int(pack, &t->devices);
-    kino__pack_int(pack, &t->steps);
-    kino__pack_int(pack, &t->steps_found);
-    kino__pack_bool(pack, &t->is_gpu);
-    kino__pack_bool(pack, &t->has_communication);
+    KINO__PACK(pack, &t->rank, &t->worker, &t->span, &t->devices, &t->steps, &t->steps_found,
+               &t->is_gpu, &t->has_communication);
 }
 
 static void pack_step(kino__pack *pack, step_part *s)
 {
-    kino__pack_u32(pack, &s->trace);
-    kino__pack_int(pack, &s->number);
-    kino__pack_int(pack, &s->start);
-    kino__pack_int(pack, &s->end);
-    kino__pack_int(pack, &s->host_start);
-    kino__pack_int(pack, &s->host_end);
-    kino__pack_int(pack, &s->device_start);
-    kino__pack_int(pack, &s->device_end);
+    KINO__PACK(pack, &s->trace, &s->number, &s->start, &s->end, &s->host_start, &s->host_end,
+               &s->device_start, &s->device_end);
     for (int r = 0; r < KINO__ROLE_COUNT; r++)
         kino__pack_int(pack, &s->cost[r]);
 }
@@ -319,12 +307,7 @@ static void pack_double(kino__pack *pack, double *value)
 
 static void pack_device(kino__pack *pack, device_part *d)
 {
-    kino__pack_u32(pack, &d->trace);
-    kino__pack_int(pack, &d->device);
-    kino__pack_u32(pack, &d->name);
-    kino__pack_int(pack, &d->memory);
-    kino__pack_int(pack, &d->major);
-    kino__pack_int(pack, &d->minor);
+    KINO__PACK(pack, &d->trace, &d->device, &d->name, &d->memory, &d->major, &d->minor);
     pack_double(pack, &d->utilization);
     pack_double(pack, &d->sm_efficiency);
     pack_double(pack, &d->occupancy);
@@ -333,11 +316,7 @@ static void pack_device(kino__pack *pack, device_part *d)
 
 static void pack_point(kino__pack *pack, point *b)
 {
-    kino__pack_u32(pack, &b->trace);
-    kino__pack_int(pack, &b->device);
-    kino__pack_int(pack, &b->start);
-    kino__pack_int(pack, &b->end);
-    kino__pack_int(pack, &b->busy);
+    KINO__PACK(pack, &b->trace, &b->device, &b->start, &b->end, &b->busy);
 }
 
 static void check_text(kino__pack *pack, const partial *p, kino_strid id)
@@ -534,11 +513,8 @@ static void fill_configuration(const partial *p, kino__table *table)
         kino__table_add_int(table, t->rank);
         add_name(p, table, t->worker);
         add_name(p, table, t->span);
-        kino__table_add_int(table, workers);
-        kino__table_add_text(table, kino__str_from(t->is_gpu ? "GPU" : "CPU"));
-        kino__table_add_int(table, t->devices);
-        kino__table_add_int(table, t->steps);
-        kino__table_add_int(table, t->steps_found - t->steps);
+        KINO__TABLE_ADD(table, workers, kino__str_from(t->is_gpu ? "GPU" : "CPU"), t->devices,
+                        t->steps, t->steps_found - t->steps);
     }
 }
 
@@ -546,28 +522,23 @@ static void fill_gpus(const partial *p, kino__table *table)
 {
     for (size_t i = 0; i < p->devices.count; i++) {
         const device_part *d = &p->devices.items[i];
-        kino__table_add_int(table, p->traces.items[d->trace].rank);
-        kino__table_add_int(table, d->device);
+        KINO__TABLE_ADD(table, p->traces.items[d->trace].rank, d->device);
         add_name(p, table, d->name);
         kino__table_add_int(table, d->memory);
         if (d->major == KINO_NO_INT || d->minor == KINO_NO_INT)
             kino__table_add_null(table);
         else
             kino__table_add_format(table, "%lld.%lld", (long long)d->major, (long long)d->minor);
-        kino__table_add_real(table, d->utilization * 100);
-        kino__table_add_real(table, d->sm_efficiency * 100);
-        kino__table_add_real(table, d->occupancy);
-        kino__table_add_real(table, d->tensor_ratio * 100);
+        KINO__TABLE_ADD(table, d->utilization * 100, d->sm_efficiency * 100, d->occupancy,
+                        d->tensor_ratio * 100);
     }
 }
 
 static void add_category(kino__table *table, const trace_part *t, const char *name, int64_t sum,
                          int64_t total)
 {
-    kino__table_add_int(table, t->rank);
-    kino__table_add_text(table, kino__str_from(name));
-    kino__table_add_int(table, llround((double)sum / (double)t->steps));
-    kino__table_add_real(table, total ? 100 * (double)sum / (double)total : NAN);
+    KINO__TABLE_ADD(table, t->rank, kino__str_from(name), llround((double)sum / (double)t->steps),
+                    total ? 100 * (double)sum / (double)total : NAN);
 }
 
 static void fill_summary(const partial *p, kino__table *table)
@@ -595,18 +566,13 @@ static void fill_steps(const partial *p, kino__table *table)
     for (size_t i = 0; i < p->steps.count; i++) {
         const step_part *s = &p->steps.items[i];
         const trace_part *t = &p->traces.items[s->trace];
-        kino__table_add_int(table, t->rank);
-        kino__table_add_int(table, s->number);
-        kino__table_add_int(table, s->start);
-        kino__table_add_int(table, s->end - s->start);
+        KINO__TABLE_ADD(table, t->rank, s->number, s->start, s->end - s->start);
         for (int r = 0; r < KINO__ROLE_COUNT; r++)
             kino__table_add_int(table, is_shown(t, r) ? s->cost[r] : KINO_NO_INT);
         bool has_device = s->device_start != KINO_NO_TIME;
-        kino__table_add_int(table, s->host_start);
-        kino__table_add_int(table, kino__difference(s->host_end, s->host_start));
-        kino__table_add_int(table, s->device_start);
-        kino__table_add_int(table, has_device ? kino__difference(s->device_end, s->device_start)
-                                              : KINO_NO_INT);
+        KINO__TABLE_ADD(
+            table, s->host_start, kino__difference(s->host_end, s->host_start), s->device_start,
+            has_device ? kino__difference(s->device_end, s->device_start) : KINO_NO_INT);
     }
     for (int r = 0; r < KINO__ROLE_COUNT && table; r++) {
         bool is_seen = false;
@@ -622,18 +588,13 @@ static void fill_series(const partial *p, kino__table *utilization, kino__table 
     for (size_t i = 0; i < p->buckets.count; i++) {
         const point *b = &p->buckets.items[i];
         double length = b->end > b->start ? (double)(b->end - b->start) : 1;
-        kino__table_add_int(utilization, p->traces.items[b->trace].rank);
-        kino__table_add_int(utilization, b->device);
-        kino__table_add_int(utilization, b->start);
-        kino__table_add_real(utilization, 100 * (double)b->busy / length);
+        KINO__TABLE_ADD(utilization, p->traces.items[b->trace].rank, b->device, b->start,
+                        100 * (double)b->busy / length);
     }
     for (size_t i = 0; i < p->pieces.count; i++) {
         const point *b = &p->pieces.items[i];
-        kino__table_add_int(sm, p->traces.items[b->trace].rank);
-        kino__table_add_int(sm, b->device);
-        kino__table_add_int(sm, b->start);
-        kino__table_add_int(sm, b->end);
-        kino__table_add_real(sm, 100 * (double)b->busy / KINO__SM_SCALE);
+        KINO__TABLE_ADD(sm, p->traces.items[b->trace].rank, b->device, b->start, b->end,
+                        100 * (double)b->busy / KINO__SM_SCALE);
     }
 }
 

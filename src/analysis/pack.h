@@ -2,8 +2,7 @@
  *
  *   static void pack_row(kino__pack *pack, row *r)
  *   {
- *       kino__pack_str(pack, &r->name);
- *       kino__pack_int(pack, &r->total);
+ *       KINO__PACK(pack, &r->name, &r->total);
  *   }
  *   static void pack(kino__pack *pack, void *partial)
  *   {
@@ -18,6 +17,7 @@
 #ifndef KINO__ANALYSIS_PACK_H
 #define KINO__ANALYSIS_PACK_H
 
+#include "base/each.h"
 #include "base/str.h"
 #include "base/string_pool.h"
 #include "base/vec.h"
@@ -36,6 +36,18 @@ void kino__pack_u64(kino__pack *pack, uint64_t *value);
 void kino__pack_u32(kino__pack *pack, uint32_t *value);
 void kino__pack_bool(kino__pack *pack, bool *value);
 void kino__pack_str(kino__pack *pack, kino_str *value);
+
+/* Several values in this order, by their types. */
+#define KINO__PACK(pack, ...) KINO__EACH(KINO__PACK_ONE, pack, __VA_ARGS__)
+#define KINO__PACK_ONE(pack, value)                                                                \
+    _Generic((value), int64_t *                                                                    \
+             : kino__pack_int, uint64_t *                                                          \
+             : kino__pack_u64, uint32_t *                                                          \
+             : kino__pack_u32, bool *                                                              \
+             : kino__pack_bool, kino_str *                                                         \
+             : kino__pack_str)(pack, value)
+#define KINO__PACK_TALLIES(pack, ...) KINO__EACH(kino__pack_tally, pack, __VA_ARGS__)
+
 /* A pool of the partial's own; it must be initialised. */
 void kino__pack_pool(kino__pack *pack, kino__string_pool *pool);
 

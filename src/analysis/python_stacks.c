@@ -232,11 +232,7 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_node(kino__pack *pack, node *n)
 {
-    kino__pack_u32(pack, &n->parent);
-    kino__pack_u32(pack, &n->name);
-    kino__pack_int(pack, &n->calls);
-    kino__pack_int(pack, &n->total);
-    kino__pack_int(pack, &n->children);
+    KINO__PACK(pack, &n->parent, &n->name, &n->calls, &n->total, &n->children);
 }
 
 /* A loaded partial may come from anywhere: what the code relies on. */
@@ -260,8 +256,7 @@ static void pack(kino__pack *pack, void *value)
     partial *p = value;
     kino__pack_pool(pack, &p->names);
     KINO__PACK_VEC(pack, &p->nodes, pack_node);
-    kino__pack_tally(pack, &p->traces);
-    kino__pack_tally(pack, &p->without);
+    KINO__PACK_TALLIES(pack, &p->traces, &p->without);
     if (!pack->out)
         check_nodes(pack, p);
 }
@@ -355,13 +350,10 @@ static void add_row(tree *t, const partial *p, uint32_t at, kino__table *table)
 {
     const node *n = &p->nodes.items[at];
     t->row[at] = t->rows;
-    kino__table_add_int(table, t->rows++);
-    kino__table_add_int(table, n->parent == NO_NODE ? KINO_NO_INT : (int64_t)t->row[n->parent]);
-    kino__table_add_int(table, (int64_t)t->stack.count);
-    kino__table_add_text(table, kino__string_pool_text(&p->names, n->name));
-    kino__table_add_int(table, n->total);
-    kino__table_add_int(table, n->total > n->children ? n->total - n->children : 0);
-    kino__table_add_int(table, n->calls);
+    KINO__TABLE_ADD(table, t->rows++,
+                    n->parent == NO_NODE ? KINO_NO_INT : (int64_t)t->row[n->parent],
+                    (int64_t)t->stack.count, kino__string_pool_text(&p->names, n->name), n->total,
+                    n->total > n->children ? n->total - n->children : 0, n->calls);
 }
 
 /* Depth first: to the first node on this one, else to the next beside it, else beside one below. */

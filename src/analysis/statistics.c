@@ -66,12 +66,7 @@ double kino__moments_std(const kino__moments *m)
 void kino__pack_moments(kino__pack *pack, kino__moments *m)
 {
     uint64_t high = (uint64_t)(m->squares >> 64), low = (uint64_t)m->squares;
-    kino__pack_int(pack, &m->count);
-    kino__pack_int(pack, &m->sum);
-    kino__pack_int(pack, &m->min);
-    kino__pack_int(pack, &m->max);
-    kino__pack_u64(pack, &high);
-    kino__pack_u64(pack, &low);
+    KINO__PACK(pack, &m->count, &m->sum, &m->min, &m->max, &high, &low);
     m->squares = (wide)high << 64 | low;
     if (m->count < 0)
         pack->is_damaged = true;
@@ -143,8 +138,7 @@ void kino__pack_description(kino__pack *pack, kino__description *d)
 {
     kino__pack_moments(pack, &d->moments);
     for (int q = 0; q < KINO__QUARTILES; q++) {
-        kino__pack_int(pack, &d->around[q][0]);
-        kino__pack_int(pack, &d->around[q][1]);
+        KINO__PACK(pack, &d->around[q][0], &d->around[q][1]);
     }
 }
 

@@ -174,13 +174,8 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
 
 static void pack_row(kino__pack *pack, row *r)
 {
-    kino__pack_int(pack, &r->rank);
-    kino__pack_int(pack, &r->trace);
-    kino__pack_int(pack, &r->step);
-    kino__pack_int(pack, &r->start);
-    kino__pack_int(pack, &r->end);
-    kino__pack_int(pack, &r->device_start);
-    kino__pack_int(pack, &r->device_end);
+    KINO__PACK(pack, &r->rank, &r->trace, &r->step, &r->start, &r->end, &r->device_start,
+               &r->device_end);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -188,8 +183,7 @@ static void pack(kino__pack *pack, void *value)
     partial *p = value;
     KINO__PACK_VEC(pack, &p->rows, pack_row);
     kino__pack_tally(pack, &p->traces);
-    kino__pack_int(pack, &p->origin);
-    kino__pack_bool(pack, &p->is_cut);
+    KINO__PACK(pack, &p->origin, &p->is_cut);
 }
 
 /* -- the answer -- */
@@ -231,8 +225,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     bool is_compat = a->compat != NULL, has_device = false;
     for (size_t i = 0; i < p->rows.count; i++) {
         const row *r = &p->rows.items[i];
-        kino__table_add_int(table, r->rank);
-        kino__table_add_int(table, r->step);
+        KINO__TABLE_ADD(table, r->rank, r->step);
         add_time(p, is_compat, table, r->start);
         kino__table_add_int(table, r->start == KINO_NO_TIME ? KINO_NO_INT
                                                             : kino__difference(r->end, r->start));

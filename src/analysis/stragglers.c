@@ -274,21 +274,13 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_span(kino__pack *pack, span *s)
 {
-    kino__pack_int(pack, &s->iteration);
-    kino__pack_int(pack, &s->start);
-    kino__pack_int(pack, &s->end);
+    KINO__PACK(pack, &s->iteration, &s->start, &s->end);
 }
 
 static void pack_kernel(kino__pack *pack, kernel *k)
 {
-    kino__pack_u32(pack, &k->trace);
-    kino__pack_u32(pack, &k->name);
-    kino__pack_int(pack, &k->stream);
-    kino__pack_int(pack, &k->iteration);
-    kino__pack_int(pack, &k->start);
-    kino__pack_int(pack, &k->length);
-    kino__pack_int(pack, &k->ts);
-    kino__pack_int(pack, &k->event);
+    KINO__PACK(pack, &k->trace, &k->name, &k->stream, &k->iteration, &k->start, &k->length, &k->ts,
+               &k->event);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -599,9 +591,7 @@ static bool add_stragglers(work *w, kino__table *table)
         kino__table_add_int(table, w->p->ranks.items[i]);
         for (int k = C_CAUSE; k <= C_WAITING; k++)
             kino__table_add_null(table);
-        kino__table_add_int(table, scores[i].points);
-        kino__table_add_int(table, scores[i].steps);
-        kino__table_add_int(table, to_ns(w, scores[i].lateness));
+        KINO__TABLE_ADD(table, scores[i].points, scores[i].steps, to_ns(w, scores[i].lateness));
     }
     free(scores);
     return ok;
@@ -631,16 +621,10 @@ static bool add_metric(const work *w, kino__table *table)
     qsort(order, w->count, sizeof *order, compare_shown);
     for (size_t i = 0; i < w->count; i++) {
         const kernel *k = &w->kernels[order[i].at];
-        kino__table_add_int(table, w->p->ranks.items[k->trace]);
-        kino__table_add_int(table, k->stream);
-        kino__table_add_int(table, k->iteration);
-        kino__table_add_text(table, kino__string_pool_text(&w->p->names, k->name));
-        kino__table_add_int(table, k->ts);
-        kino__table_add_int(table, to_ns(w, k->length));
-        kino__table_add_real(table, (double)kino__difference(k->start, w->t0) / w->mean_step);
-        kino__table_add_real(table, (double)k->length / w->mean_step);
-        kino__table_add_int(table, w->is_late[order[i].at]);
-        kino__table_add_int(table, k->event);
+        KINO__TABLE_ADD(table, w->p->ranks.items[k->trace], k->stream, k->iteration,
+                        kino__string_pool_text(&w->p->names, k->name), k->ts, to_ns(w, k->length),
+                        (double)kino__difference(k->start, w->t0) / w->mean_step,
+                        (double)k->length / w->mean_step, w->is_late[order[i].at], k->event);
     }
     free(order);
     return true;
@@ -718,12 +702,8 @@ static void add_ranks(const kino__verdict_facts *facts, const kino__verdict *v, 
             continue;
         rank_means means = means_of(facts, r, at);
         at += r->step_count;
-        kino__table_add_int(table, r->rank);
-        kino__table_add_int(table, r->step_count);
-        kino__table_add_int(table, means.step);
-        kino__table_add_int(table, means.own);
-        kino__table_add_int(table, means.exposed);
-        kino__table_add_int(table, is_accused(v, r));
+        KINO__TABLE_ADD(table, r->rank, r->step_count, means.step, means.own, means.exposed,
+                        is_accused(v, r));
     }
 }
 
@@ -746,14 +726,8 @@ static void add_verdict(const kino__verdict_facts *facts, const kino__verdict *v
         table->hidden |= 1u << C_LATENESS;
     for (size_t i = 0; i < v->slow.count; i++) {
         const kino__slow_rank *s = &v->slow.items[i];
-        kino__table_add_int(table, s->rank);
-        kino__table_add_text(table, kino__str_from(kino__slow_cause_name(s->cause)));
-        kino__table_add_int(table, s->excess);
-        kino__table_add_int(table, s->more);
-        kino__table_add_int(table, own_time_of(facts, s->trace));
-        kino__table_add_int(table, v->waiting);
-        kino__table_add_int(table, s->slow_steps);
-        kino__table_add_int(table, s->steps);
+        KINO__TABLE_ADD(table, s->rank, kino__str_from(kino__slow_cause_name(s->cause)), s->excess,
+                        s->more, own_time_of(facts, s->trace), v->waiting, s->slow_steps, s->steps);
         kino__table_add_null(table);
     }
 }

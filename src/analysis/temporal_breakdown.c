@@ -76,11 +76,7 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
 
 static void pack_row(kino__pack *pack, row *r)
 {
-    kino__pack_int(pack, &r->rank);
-    kino__pack_int(pack, &r->idle);
-    kino__pack_int(pack, &r->compute);
-    kino__pack_int(pack, &r->non_compute);
-    kino__pack_int(pack, &r->kernel_time);
+    KINO__PACK(pack, &r->rank, &r->idle, &r->compute, &r->non_compute, &r->kernel_time);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -123,11 +119,8 @@ static void add_percent(const kino__analysis *a, kino__table *table, int64_t par
 
 static void add_row(const kino__analysis *a, kino__table *table, const row *r)
 {
-    kino__table_add_int(table, r->rank);
-    kino__table_add_int(table, r->idle);
-    kino__table_add_int(table, r->compute);
-    kino__table_add_int(table, r->non_compute < 0 ? KINO_NO_INT : r->non_compute);
-    kino__table_add_int(table, r->kernel_time);
+    KINO__TABLE_ADD(table, r->rank, r->idle, r->compute,
+                    r->non_compute < 0 ? KINO_NO_INT : r->non_compute, r->kernel_time);
     add_percent(a, table, r->idle, r->kernel_time);
     add_percent(a, table, r->compute, r->kernel_time);
     if (r->non_compute < 0)

@@ -252,34 +252,19 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_ratio(kino__pack *pack, ratio_part *r)
 {
-    kino__pack_int(pack, &r->rank);
-    kino__pack_int(pack, &r->kernel_time);
-    kino__pack_int(pack, &r->tensor_time);
-    kino__pack_int(pack, &r->operator_time);
-    kino__pack_int(pack, &r->eligible_time);
-    kino__pack_bool(pack, &r->has_kernels);
+    KINO__PACK(pack, &r->rank, &r->kernel_time, &r->tensor_time, &r->operator_time,
+               &r->eligible_time, &r->has_kernels);
 }
 
 static void pack_device(kino__pack *pack, device_part *d)
 {
-    kino__pack_int(pack, &d->rank);
-    kino__pack_int(pack, &d->device);
-    kino__pack_int(pack, &d->operator_time);
-    kino__pack_int(pack, &d->tensor_time);
-    kino__pack_bool(pack, &d->has_value);
+    KINO__PACK(pack, &d->rank, &d->device, &d->operator_time, &d->tensor_time, &d->has_value);
 }
 
 static void pack_name(kino__pack *pack, name_part *n)
 {
-    kino__pack_int(pack, &n->rank);
-    kino__pack_u32(pack, &n->name);
-    kino__pack_bool(pack, &n->is_marked);
-    kino__pack_int(pack, &n->first);
-    kino__pack_int(pack, &n->calls);
-    kino__pack_int(pack, &n->self);
-    kino__pack_int(pack, &n->total);
-    kino__pack_int(pack, &n->tensor_self);
-    kino__pack_int(pack, &n->tensor_total);
+    KINO__PACK(pack, &n->rank, &n->name, &n->is_marked, &n->first, &n->calls, &n->self, &n->total,
+               &n->tensor_self, &n->tensor_total);
 }
 
 static void check_names(kino__pack *pack, const partial *p, const name_parts *names)
@@ -378,22 +363,16 @@ static void fill_ratios(const partial *p, kino__table *devices, kino__table *rat
     for (size_t i = 0; i < p->devices.count; i++) {
         const device_part *d = &p->devices.items[i];
         double ratio = d->operator_time ? percent(d->tensor_time, d->operator_time) : 0;
-        kino__table_add_int(devices, d->rank);
-        kino__table_add_int(devices, d->device);
-        kino__table_add_int(devices, d->operator_time);
-        kino__table_add_int(devices, d->tensor_time);
-        kino__table_add_real(devices, d->has_value ? ratio : NAN);
+        KINO__TABLE_ADD(devices, d->rank, d->device, d->operator_time, d->tensor_time,
+                        d->has_value ? ratio : NAN);
     }
     for (size_t i = 0; i < p->ratios.count; i++) {
         const ratio_part *r = &p->ratios.items[i];
         if (!r->has_kernels)
             continue;
-        kino__table_add_int(ratios, r->rank);
-        kino__table_add_int(ratios, r->kernel_time);
-        kino__table_add_int(ratios, r->tensor_time);
-        kino__table_add_real(ratios, percent(r->tensor_time, r->kernel_time));
-        kino__table_add_int(ratios, r->eligible_time);
-        kino__table_add_real(ratios, percent(r->eligible_time, r->operator_time));
+        KINO__TABLE_ADD(ratios, r->rank, r->kernel_time, r->tensor_time,
+                        percent(r->tensor_time, r->kernel_time), r->eligible_time,
+                        percent(r->eligible_time, r->operator_time));
     }
 }
 
@@ -401,16 +380,11 @@ static void fill_operators(const partial *p, kino__table *table, bool has_kernel
 {
     for (size_t i = 0; i < p->operators.count; i++) {
         const name_part *n = &p->operators.items[i];
-        kino__table_add_int(table, n->rank);
-        kino__table_add_text(table, kino__string_pool_text(&p->texts, n->name));
-        kino__table_add_int(table, n->is_marked);
-        kino__table_add_int(table, n->calls);
-        kino__table_add_int(table, has_kernels ? n->self : KINO_NO_INT);
-        kino__table_add_int(table, has_kernels ? n->tensor_self : KINO_NO_INT);
-        kino__table_add_real(table, percent(n->tensor_self, n->self));
-        kino__table_add_int(table, has_kernels ? n->total : KINO_NO_INT);
-        kino__table_add_int(table, has_kernels ? n->tensor_total : KINO_NO_INT);
-        kino__table_add_real(table, percent(n->tensor_total, n->total));
+        KINO__TABLE_ADD(
+            table, n->rank, kino__string_pool_text(&p->texts, n->name), n->is_marked, n->calls,
+            has_kernels ? n->self : KINO_NO_INT, has_kernels ? n->tensor_self : KINO_NO_INT,
+            percent(n->tensor_self, n->self), has_kernels ? n->total : KINO_NO_INT,
+            has_kernels ? n->tensor_total : KINO_NO_INT, percent(n->tensor_total, n->total));
     }
 }
 
@@ -431,12 +405,8 @@ static void fill_kernels(const partial *p, kino__table *table)
             rank = n->rank;
             all = kernel_time_of(p, rank);
         }
-        kino__table_add_int(table, n->rank);
-        kino__table_add_text(table, kino__string_pool_text(&p->texts, n->name));
-        kino__table_add_int(table, n->is_marked);
-        kino__table_add_int(table, n->calls);
-        kino__table_add_int(table, n->total);
-        kino__table_add_real(table, percent(n->total, all));
+        KINO__TABLE_ADD(table, n->rank, kino__string_pool_text(&p->texts, n->name), n->is_marked,
+                        n->calls, n->total, percent(n->total, all));
     }
 }
 

@@ -170,8 +170,7 @@ kino_status kino_analysis_list(kino_result **out, kino_error *err)
     kino__table_describe(table, 0, "Analyses", "none in this build");
     kino__buffer text = {0};
     for (size_t i = 0; (def = kino__analyses_at(i)); i++) {
-        kino__table_add_text(table, kino__str_from(def->name));
-        kino__table_add_text(table, kino__str_from(def->help));
+        KINO__TABLE_ADD(table, kino__str_from(def->name), kino__str_from(def->help));
         text.size = 0;
         for (size_t k = 0; kino__analysis_param(def, k, &param); k++)
             kino__buffer_printf(&text, "%s%s", k ? ", " : "", param.name);

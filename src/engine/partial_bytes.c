@@ -13,24 +13,15 @@ static const char magic[] = "KINOPART";
 
 static void pack_steps(kino__pack *pack, kino__run_steps *steps)
 {
-    kino__pack_int(pack, &steps->seen);
-    kino__pack_bool(pack, &steps->has_several);
+    KINO__PACK(pack, &steps->seen, &steps->has_several);
 }
 
 static void pack_trace(kino__pack *pack, kino__trace_fact *fact)
 {
-    kino__pack_u32(pack, &fact->index);
-    kino__pack_int(pack, &fact->rank);
-    kino__pack_str(pack, &fact->worker);
-    kino__pack_str(pack, &fact->path);
-    kino__pack_str(pack, &fact->label);
-    kino__pack_str(pack, &fact->notes);
-    kino__pack_int(pack, &fact->origin_ns);
-    kino__pack_bool(pack, &fact->is_epoch);
-    kino__pack_bool(pack, &fact->is_rank);
+    KINO__PACK(pack, &fact->index, &fact->rank, &fact->worker, &fact->path, &fact->label,
+               &fact->notes, &fact->origin_ns, &fact->is_epoch, &fact->is_rank);
     pack_steps(pack, &fact->steps);
-    kino__pack_u64(pack, &fact->events);
-    kino__pack_u64(pack, &fact->skipped);
+    KINO__PACK(pack, &fact->events, &fact->skipped);
 }
 
 void kino__facts_pack(kino__pack *pack, kino_partial *partial)
@@ -44,9 +35,7 @@ void kino__facts_pack(kino__pack *pack, kino_partial *partial)
 static void pack_piece(kino__pack *pack, kino__partial_piece *piece)
 {
     kino_str bytes = kino__buffer_str(&piece->bytes);
-    kino__pack_u32(pack, &piece->first);
-    kino__pack_u32(pack, &piece->last);
-    kino__pack_str(pack, &bytes);
+    KINO__PACK(pack, &piece->first, &piece->last, &bytes);
     if (pack->out)
         return;
     kino__buffer_add(&piece->bytes, bytes);
@@ -73,11 +62,7 @@ static void pack_partial(kino__pack *pack, kino_partial *p)
 {
     kino__pack_str(pack, &p->analysis);
     KINO__PACK_VEC(pack, &p->params, pack_param);
-    kino__pack_u32(pack, &p->whole.id);
-    kino__pack_u32(pack, &p->whole.traces);
-    kino__pack_u32(pack, &p->whole.ranks);
-    kino__pack_bool(pack, &p->is_epoch);
-    kino__pack_int(pack, &p->origin_ns);
+    KINO__PACK(pack, &p->whole.id, &p->whole.traces, &p->whole.ranks, &p->is_epoch, &p->origin_ns);
     kino__facts_pack(pack, p);
     KINO__PACK_VEC(pack, &p->pieces, pack_piece);
     for (size_t i = 0; i < p->pieces.count; i++)

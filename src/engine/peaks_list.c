@@ -64,14 +64,11 @@ kino_status kino_peaks_list(kino_result **out, kino_error *err)
     kino__table *table = kino__result_add_table(result, "peaks", columns, COLUMNS);
     kino__table_describe(table, 0, "Accelerators (dense TFLOP/s, GB/s)", NULL);
     for (size_t i = 0; (d = kino__device_peaks_at(i)); i++) {
-        kino__table_add_text(table, kino__str_from(d->word));
-        kino__table_add_text(table, kino__str_from(d->name));
-        kino__table_add_real(table, stated(d->memory));
-        kino__table_add_real(table, stated(d->link));
+        KINO__TABLE_ADD(table, kino__str_from(d->word), kino__str_from(d->name), stated(d->memory),
+                        stated(d->link));
         for (size_t k = 0; k < KINO__PRECISIONS; k++)
             kino__table_add_real(table, stated(d->rate[k]));
-        kino__table_add_int(table, d->year);
-        kino__table_add_text(table, kino__str_from(d->source));
+        KINO__TABLE_ADD(table, d->year, kino__str_from(d->source));
     }
     if (table)
         table->hidden = hidden_columns();

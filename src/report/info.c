@@ -246,8 +246,7 @@ static void add_trace(kino__table *table, const kino__trace *trace)
     const kino__steps *steps = kino__link_steps(trace);
     kino__table_add_int(table, trace->index);
     add_str(table, trace->path);
-    kino__table_add_int(table, trace->rank);
-    kino__table_add_int(table, trace->world_size);
+    KINO__TABLE_ADD(table, trace->rank, trace->world_size);
     add_str(table, trace->worker);
     add_str(table, trace->span);
     kino__table_add_int(table, trace->event_count);
@@ -255,22 +254,19 @@ static void add_trace(kino__table *table, const kino__trace *trace)
         add_date(table, trace, start);
     else
         kino__table_add_null(table);
-    kino__table_add_int(table, has_window ? kino__difference(end, start) : KINO_NO_INT);
-    kino__table_add_int(table, steps ? (int64_t)steps->count : KINO_NO_INT);
-    kino__table_add_int(table, count_threads(trace));
-    kino__table_add_int(table, count_tracks(trace, KINO__TRACK_DEVICE));
+    KINO__TABLE_ADD(table, has_window ? kino__difference(end, start) : KINO_NO_INT,
+                    steps ? (int64_t)steps->count : KINO_NO_INT, count_threads(trace),
+                    count_tracks(trace, KINO__TRACK_DEVICE));
     add_str(table, trace->host);
     add_str(table, trace->format);
     add_str(table, trace->compression);
-    kino__table_add_int(table, (int64_t)trace->file_bytes);
-    kino__table_add_int(table, (int64_t)trace->text_bytes);
-    kino__table_add_text(table, trace->is_epoch ? KINO__STR("epoch") : KINO__STR("unknown"));
+    KINO__TABLE_ADD(table, (int64_t)trace->file_bytes, (int64_t)trace->text_bytes,
+                    trace->is_epoch ? KINO__STR("epoch") : KINO__STR("unknown"));
     add_described(table, trace, kino__describe_profiler);
     add_described(table, trace, kino__describe_software);
-    kino__table_add_int(table, trace->pair_count);
-    kino__table_add_int(table, kino__overlaps_count(trace));
-    kino__table_add_int(table, (int64_t)kino__ledger_repaired(&trace->ledger));
-    kino__table_add_int(table, (int64_t)kino__ledger_skipped(&trace->ledger));
+    KINO__TABLE_ADD(table, trace->pair_count, kino__overlaps_count(trace),
+                    (int64_t)kino__ledger_repaired(&trace->ledger),
+                    (int64_t)kino__ledger_skipped(&trace->ledger));
 }
 
 static void list_traces(const kino_run *run, kino_result *result)
@@ -316,15 +312,10 @@ static void add_steps(kino__table *table, const kino__trace *trace, const kino__
         most = dur > most ? dur : most;
         sum += (double)dur;
     }
-    kino__table_add_int(table, trace->index);
-    kino__table_add_int(table, trace->rank);
-    kino__table_add_int(table, (int64_t)steps->count);
-    kino__table_add_int(table, steps->items[0].number);
-    kino__table_add_int(table, steps->items[steps->count - 1].number);
-    kino__table_add_int(table, (int64_t)(sum / (double)steps->count + 0.5));
-    kino__table_add_int(table, least);
-    kino__table_add_int(table, most);
-    kino__table_add_text(table, kino__str_from(kino__step_source_word(steps->items[0].source)));
+    KINO__TABLE_ADD(table, trace->index, trace->rank, (int64_t)steps->count, steps->items[0].number,
+                    steps->items[steps->count - 1].number,
+                    (int64_t)(sum / (double)steps->count + 0.5), least, most,
+                    kino__str_from(kino__step_source_word(steps->items[0].source)));
 }
 
 static void list_steps(const kino_run *run, kino_result *result)
@@ -362,12 +353,9 @@ static void add_damage(kino__table *table, const kino__trace *trace, kino__damag
     for (uint64_t i = 0; i < count && i < KINO__LEDGER_PLACES; i++)
         used += (size_t)snprintf(places + used, sizeof places - used, "%s%" PRIu64, i ? ", " : "",
                                  trace->ledger.first[damage][i]);
-    kino__table_add_int(table, trace->index);
-    kino__table_add_int(table, trace->rank);
-    kino__table_add_text(table, kino__str_from(kino__damage_name(damage)));
-    kino__table_add_text(table,
-                         kino__damage_is_loss(damage) ? KINO__STR("lost") : KINO__STR("repaired"));
-    kino__table_add_int(table, (int64_t)count);
+    KINO__TABLE_ADD(table, trace->index, trace->rank, kino__str_from(kino__damage_name(damage)),
+                    kino__damage_is_loss(damage) ? KINO__STR("lost") : KINO__STR("repaired"),
+                    (int64_t)count);
     kino__table_add_text(table, (kino_str){places, used});
     kino__table_add_text(table, kino__str_from(kino__damage_meaning(damage)));
 }
@@ -401,9 +389,8 @@ static void list_metadata(const kino_run *run, kino_result *result)
     for (size_t i = 0; i < run->run.traces.count; i++) {
         const kino__trace *trace = run->run.traces.items[i];
         for (size_t k = 0; k < trace->metadata.count; k++) {
-            kino__table_add_int(table, trace->index);
-            kino__table_add_text(table, trace->metadata.items[k].key);
-            kino__table_add_text(table, trace->metadata.items[k].value);
+            KINO__TABLE_ADD(table, trace->index, trace->metadata.items[k].key,
+                            trace->metadata.items[k].value);
         }
     }
 }

@@ -135,9 +135,7 @@ void kino__info_categories(const kino_run *run, kino_result *result)
             kino__table_add_null(table);
         else
             kino__table_add_text(table, kino__string_pool_text(&t.texts, row->category));
-        kino__table_add_int(table, row->events);
-        kino__table_add_int(table, row->has_dur ? row->total : KINO_NO_INT);
-        kino__table_add_int(table, row->traces);
+        KINO__TABLE_ADD(table, row->events, row->has_dur ? row->total : KINO_NO_INT, row->traces);
     }
     if (t.failed)
         result->failed = true;
@@ -222,14 +220,9 @@ static void add_track(kino__table *table, const kino__trace *trace, const kino__
     int64_t busy, events = scan_track(trace, track, &busy);
     if (events == 0)
         return; /* names and sort orders of rows that nothing happened on */
-    kino__table_add_int(table, trace->index);
-    kino__table_add_int(table, trace->rank);
-    kino__table_add_text(table, kino__str_from(kinds[track->kind]));
+    KINO__TABLE_ADD(table, trace->index, trace->rank, kino__str_from(kinds[track->kind]));
     add_string(table, trace, track->name);
-    kino__table_add_int(table, events);
-    kino__table_add_int(table, busy);
-    kino__table_add_int(table, track->device);
-    kino__table_add_int(table, track->stream);
+    KINO__TABLE_ADD(table, events, busy, track->device, track->stream);
     add_label(table, trace, &track->pid);
     add_label(table, trace, &track->tid);
     add_string(table, trace, track->process_name);

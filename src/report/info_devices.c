@@ -147,12 +147,9 @@ void kino__info_devices(const kino_run *run, kino_result *result)
         const device *item = &d.items.items[i];
         kino__table_add_int(table, item->id);
         add_str(table, item->name);
-        kino__table_add_int(table, item->memory);
-        kino__table_add_int(table, item->units);
+        KINO__TABLE_ADD(table, item->memory, item->units);
         add_str(table, kino__str_from(item->compute));
-        kino__table_add_int(table, item->traces);
-        kino__table_add_int(table, item->streams);
-        kino__table_add_int(table, item->events);
+        KINO__TABLE_ADD(table, item->traces, item->streams, item->events);
     }
     if (table && run->run.traces.count == 1)
         table->hidden = 1u << 5;

@@ -133,11 +133,8 @@ bool kino__report_ranges(kino__report *report, const kino_run *run, const kino__
     int64_t ids[TOP];
     size_t id_count = 0;
     for (size_t i = 0; all && i < count; i++) {
-        kino__table_add_text(out, all[i].name);
-        kino__table_add_int(out, all[i].total);
-        kino__table_add_int(out, all[i].count);
-        kino__table_add_int(out, all[i].total / all[i].count);
-        kino__table_add_int(out, all[i].longest.dur[0]);
+        KINO__TABLE_ADD(out, all[i].name, all[i].total, all[i].count, all[i].total / all[i].count,
+                        all[i].longest.dur[0]);
         if (i < TOP && all[i].longest.count)
             ids[id_count++] = all[i].longest.id[0];
     }

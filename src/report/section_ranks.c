@@ -58,16 +58,15 @@ static void add_rank_row(kino__report *report, kino__table *out, const kino__ran
         kino__table_add_format(out, "%lld", (long long)rank->rank);
     else
         kino__table_add_text(out, kino__rank_label(report, rank));
-    kino__table_add_int(out, s->time / s->count);
-    kino__table_add_int(out, s->computation / s->count);
-    kino__table_add_int(out, has_any ? s->communication / s->count : KINO_NO_INT);
-    kino__table_add_real(out, has_any ? kino__share_percent(s->overlap, s->communication) : NAN);
-    kino__table_add_int(out, has_any ? (s->communication - s->overlap) / s->count : KINO_NO_INT);
-    kino__table_add_int(out, average_of(waits, rank->rank, KINO__TRANSFERS_WAITING));
-    kino__table_add_int(out, average_of(waits, rank->rank, KINO__TRANSFERS_TRANSFER));
-    kino__table_add_real(
-        out, busy_of(kino__report_table(report, &kino__analysis_overview, KINO__OVERVIEW_GPUS),
-                     rank->rank));
+    KINO__TABLE_ADD(
+        out, s->time / s->count, s->computation / s->count,
+        has_any ? s->communication / s->count : KINO_NO_INT,
+        has_any ? kino__share_percent(s->overlap, s->communication) : NAN,
+        has_any ? (s->communication - s->overlap) / s->count : KINO_NO_INT,
+        average_of(waits, rank->rank, KINO__TRANSFERS_WAITING),
+        average_of(waits, rank->rank, KINO__TRANSFERS_TRANSFER),
+        busy_of(kino__report_table(report, &kino__analysis_overview, KINO__OVERVIEW_GPUS),
+                rank->rank));
 }
 
 void kino__report_section_ranks(const kino__report_input *in)

@@ -18,9 +18,7 @@ void kino__report_section_steps(const kino__report_input *in)
         const kino__rank_fact *rank = &facts->ranks.items[i];
         for (size_t k = 0; k < rank->step_count; k++) {
             const kino__step_fact *step = &facts->steps.items[rank->first_step + k];
-            kino__table_add_text(out, kino__rank_label(report, rank));
-            kino__table_add_text(out, step->name);
-            kino__table_add_int(out, step->time);
+            KINO__TABLE_ADD(out, kino__rank_label(report, rank), step->name, step->time);
             for (int r = 0; r < KINO__ROLE_COUNT; r++)
                 kino__table_add_int(out, step->part[r]);
         }

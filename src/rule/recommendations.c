@@ -170,16 +170,10 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_finding(kino__pack *pack, kino__finding *f)
 {
-    kino__pack_u32(pack, &f->rule);
-    kino__pack_u32(pack, &f->severity);
-    kino__pack_int(pack, &f->rank);
-    kino__pack_int(pack, &f->trace);
-    kino__pack_int(pack, &f->gain);
-    kino__pack_int(pack, &f->step_time);
+    KINO__PACK(pack, &f->rule, &f->severity, &f->rank, &f->trace, &f->gain, &f->step_time);
     for (int i = 0; i < KINO__SAY_COUNT; i++)
         kino__pack_str(pack, &f->say[i]);
-    kino__pack_u32(pack, &f->is_rest);
-    kino__pack_u32(pack, &f->evidence_count);
+    KINO__PACK(pack, &f->is_rest, &f->evidence_count);
     if (f->evidence_count > KINO__EVIDENCE_MAX || f->severity > KINO__SEVERITY_INFO ||
         !kino__rule_at(f->rule)) {
         pack->is_damaged = true;
@@ -191,18 +185,11 @@ static void pack_finding(kino__pack *pack, kino__finding *f)
 
 static void pack_facts(kino__pack *pack, kino__rank_facts *f)
 {
-    kino__pack_int(pack, &f->rank);
-    kino__pack_int(pack, &f->trace);
-    kino__pack_int(pack, &f->step_count);
-    kino__pack_int(pack, &f->step_time);
+    KINO__PACK(pack, &f->rank, &f->trace, &f->step_count, &f->step_time);
     for (int i = 0; i < KINO__ROLE_COUNT; i++)
         kino__pack_int(pack, &f->role[i]);
-    kino__pack_int(pack, &f->computation);
-    kino__pack_int(pack, &f->communication);
-    kino__pack_int(pack, &f->overlap);
-    kino__pack_int(pack, &f->first_step_row);
-    kino__pack_int(pack, &f->kernel_count);
-    kino__pack_int(pack, &f->world_size);
+    KINO__PACK(pack, &f->computation, &f->communication, &f->overlap, &f->first_step_row,
+               &f->kernel_count, &f->world_size);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -403,8 +390,8 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
         const kino__finding *f = &p->findings.items.items[i];
         if (is_done[i])
             continue;
-        kino__table_add_text(table, kino__str_from(kino__rule_at(f->rule)->name));
-        kino__table_add_text(table, kino__str_from(kino__severity_name(f->severity)));
+        KINO__TABLE_ADD(table, kino__str_from(kino__rule_at(f->rule)->name),
+                        kino__str_from(kino__severity_name(f->severity)));
         add_texts(table, p, f, count_same(&p->findings, f, is_compat), is_compat);
         kino__table_add_real(table, gain_percent(f));
         add_lists(table, &p->findings, i, is_compat, is_done);

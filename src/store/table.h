@@ -7,8 +7,7 @@
  *
  *   kino_result *r = kino__result_new("info");
  *   kino__table *t = kino__result_add_table(r, "devices", columns, COUNT);
- *   kino__table_add_int(t, 0);
- *   kino__table_add_text(t, name);             one call per cell, left to right, row after row
+ *   KINO__TABLE_ADD(t, 0, name);               cells from left to right, row after row
  *   return kino__result_finish(r, out, err);   takes r: *out is it, or it is freed and err says why
  *
  * A table of millions of rows need not hold them: kino__table_set_maker gives it a function that
@@ -26,6 +25,7 @@
 #include <kino/table.h>
 
 #include "base/arena.h"
+#include "base/each.h"
 #include "base/hint.h"
 #include "base/vec.h"
 
@@ -171,6 +171,13 @@ void kino__table_add_null(kino__table *table);
 void kino__table_add_int(kino__table *table, int64_t value); /* KINO_NO_INT becomes null */
 void kino__table_add_real(kino__table *table, double value); /* NaN and infinities become null */
 void kino__table_add_text(kino__table *table, kino_str value);
+/* Several cells by the types of the values: double is a real, kino_str a text, the rest integers. */
+#define KINO__TABLE_ADD(table, ...) KINO__EACH(KINO__TABLE_ADD_ONE, table, __VA_ARGS__)
+#define KINO__TABLE_ADD_ONE(table, value)                                                          \
+    _Generic((value), double                                                                       \
+             : kino__table_add_real, kino_str                                                      \
+             : kino__table_add_text, default                                                       \
+             : kino__table_add_int)(table, value)
 void kino__table_add_format(kino__table *table, const char *format, ...) KINO_PRINTF(2, 3);
 
 /* Takes the context, also when table is NULL; the table must be empty. */

@@ -152,9 +152,7 @@ static const kino_column counter_columns[] = {
 
 static void add_head(kino__table *table, uint32_t number, const kino__tl_track *track)
 {
-    kino__table_add_int(table, number);
-    kino__table_add_int(table, track->trace->index);
-    kino__table_add_int(table, track->trace->rank);
+    KINO__TABLE_ADD(table, number, track->trace->index, track->trace->rank);
 }
 
 static bool add_track(sums *s, kino__table *table, uint32_t number)
@@ -166,10 +164,7 @@ static bool add_track(sums *s, kino__table *table, uint32_t number)
         !kino__tl_sweep(track, s->area->from, s->area->to, add_span, s, &busy))
         return false;
     add_head(table, number, track);
-    kino__table_add_text(table, track->group);
-    kino__table_add_text(table, track->name);
-    kino__table_add_int(table, (int64_t)s->events);
-    kino__table_add_int(table, busy);
+    KINO__TABLE_ADD(table, track->group, track->name, (int64_t)s->events, busy);
     if (width > 0)
         kino__table_add_real(table, 100.0 * (double)busy / (double)width);
     else
@@ -280,12 +275,8 @@ static void add_slices(sums *s, kino__table *table)
         const group *g = &s->all.items[i];
         kino__table_add_text(table, g->text);
         kino__tl_add_str(table, kino__string_pool_text(&s->texts, g->category));
-        kino__table_add_int(table, (int64_t)g->count);
-        kino__table_add_int(table, g->total);
-        kino__table_add_int(table, g->own);
-        kino__table_add_int(table, g->total / (int64_t)g->count);
-        kino__table_add_int(table, g->least);
-        kino__table_add_int(table, g->most);
+        KINO__TABLE_ADD(table, (int64_t)g->count, g->total, g->own, g->total / (int64_t)g->count,
+                        g->least, g->most);
         add_share(table, g->own, sum);
     }
 }
@@ -315,9 +306,8 @@ static bool add_categories(sums *s, kino__table *table)
     sort_groups(&list);
     for (size_t i = 0; i < list.count; i++) {
         kino__tl_add_str(table, list.items[i].text);
-        kino__table_add_int(table, (int64_t)list.items[i].count);
-        kino__table_add_int(table, list.items[i].total);
-        kino__table_add_int(table, list.items[i].own);
+        KINO__TABLE_ADD(table, (int64_t)list.items[i].count, list.items[i].total,
+                        list.items[i].own);
         add_share(table, list.items[i].own, sum);
     }
     kino__vec_deinit(&list);

@@ -32,8 +32,7 @@ static void add_source(kino__table *table, const kino__tl_subject *s, uint32_t r
         kino__category_kind(s->trace->category[row]) == KINO__KIND_PYTHON &&
         kino__tl_source_line(kino__trace_string(s->trace, s->trace->name[row]), &file, &line);
     if (is_python) {
-        kino__table_add_text(table, file);
-        kino__table_add_int(table, line);
+        KINO__TABLE_ADD(table, file, line);
     } else {
         kino__table_add_null(table);
         kino__table_add_null(table);
@@ -105,12 +104,11 @@ static void add_numbers(kino__table *table, const kino__tl_subject *s, int64_t s
     bool has_device = source->kind == KINO__TRACK_DEVICE;
     kino__tl_add_label(table, s->trace, &source->pid);
     kino__tl_add_label(table, s->trace, &source->tid);
-    kino__table_add_int(table, step);
-    kino__table_add_int(table, has_device ? source->device : KINO_NO_INT);
-    kino__table_add_int(table, has_device ? source->stream : KINO_NO_INT);
+    KINO__TABLE_ADD(table, step, has_device ? source->device : KINO_NO_INT,
+                    has_device ? source->stream : KINO_NO_INT);
     bool has_id = kino__phase_has_id(s->trace->phase[s->row]);
-    kino__table_add_int(table, has_id ? KINO_NO_INT : kino__trace_correlation(s->trace, s->row));
-    kino__table_add_int(table, kino__trace_external(s->trace, s->row));
+    KINO__TABLE_ADD(table, has_id ? KINO_NO_INT : kino__trace_correlation(s->trace, s->row),
+                    kino__trace_external(s->trace, s->row));
 }
 
 static bool add_event(kino_result *result, const kino__tl_subject *s)
@@ -124,18 +122,14 @@ static bool add_event(kino_result *result, const kino__tl_subject *s)
     int64_t own, step;
     if (!find_own(s, &own) || !find_step(s, &step))
         return false;
-    kino__table_add_int(table, kino__trace_event_id(trace, s->row));
-    kino__table_add_int(table, trace->index);
-    kino__table_add_int(table, trace->rank);
-    kino__table_add_int(table, s->track ? s->place.track : KINO_NO_INT);
-    kino__table_add_int(table, s->track ? s->place.line : KINO_NO_INT);
+    KINO__TABLE_ADD(table, kino__trace_event_id(trace, s->row), trace->index, trace->rank,
+                    s->track ? s->place.track : KINO_NO_INT,
+                    s->track ? s->place.line : KINO_NO_INT);
     kino__tl_add_name(table, trace, s->row);
     kino__table_add_text(table,
                          kino__str_from(kino__tl_category_name(kino__tl_category(category, name))));
     kino__table_add_text(table, (kino_str){(const char *)&trace->phase[s->row], 1});
-    kino__table_add_int(table, trace->ts[s->row]);
-    kino__table_add_int(table, trace->dur[s->row]);
-    kino__table_add_int(table, own);
+    KINO__TABLE_ADD(table, trace->ts[s->row], trace->dur[s->row], own);
     add_numbers(table, s, step);
     add_source(table, s, s->row);
     return true;
@@ -222,11 +216,9 @@ static bool add_stack(kino_result *result, const kino__tl_subject *s)
     bool ok = !s->track || kino__tl_stack(s->track, s->row, &rows);
     for (size_t i = 0; ok && i < rows.count; i++) {
         uint32_t row = rows.items[i];
-        kino__table_add_int(table, (int64_t)i);
-        kino__table_add_int(table, kino__trace_event_id(s->trace, row));
+        KINO__TABLE_ADD(table, (int64_t)i, kino__trace_event_id(s->trace, row));
         kino__tl_add_name(table, s->trace, row);
-        kino__table_add_int(table, s->trace->ts[row]);
-        kino__table_add_int(table, kino__tl_end(s->track, row) - s->trace->ts[row]);
+        KINO__TABLE_ADD(table, s->trace->ts[row], kino__tl_end(s->track, row) - s->trace->ts[row]);
         add_source(table, s, row);
     }
     kino__vec_deinit(&rows);

@@ -47,13 +47,10 @@ static void add(list *l, const char *relation, uint32_t row)
     l->rows[l->count++] = row;
     kino__tl_place place;
     bool is_drawn = kino__tl_find(l->s->timeline, trace, row, &place);
-    kino__table_add_text(l->table, kino__str_from(relation));
-    kino__table_add_int(l->table, kino__trace_event_id(trace, row));
+    KINO__TABLE_ADD(l->table, kino__str_from(relation), kino__trace_event_id(trace, row));
     kino__tl_add_name(l->table, trace, row);
-    kino__table_add_int(l->table, is_drawn ? place.track : KINO_NO_INT);
-    kino__table_add_int(l->table, is_drawn ? place.line : KINO_NO_INT);
-    kino__table_add_int(l->table, trace->ts[row]);
-    kino__table_add_int(l->table, trace->dur[row]);
+    KINO__TABLE_ADD(l->table, is_drawn ? place.track : KINO_NO_INT,
+                    is_drawn ? place.line : KINO_NO_INT, trace->ts[row], trace->dur[row]);
 }
 
 static void add_work(void *context, uint32_t row)

@@ -22,11 +22,7 @@ static const kino_column columns[] = {
 static void add_row(kino__table *table, const kino__trace *trace, int64_t from, int64_t to,
                     const char *reason, int64_t count)
 {
-    kino__table_add_int(table, trace->index);
-    kino__table_add_int(table, from);
-    kino__table_add_int(table, to);
-    kino__table_add_text(table, kino__str_from(reason));
-    kino__table_add_int(table, count);
+    KINO__TABLE_ADD(table, trace->index, from, to, kino__str_from(reason), count);
 }
 
 /* The kinds of loss that leave gaps in the numbers of events. */

@@ -245,14 +245,10 @@ static void add_hit(kino__table *table, const kino__timeline *timeline, const hi
     const kino__trace *trace = track->trace;
     uint32_t line = 0;
     (void)kino__tl_find_line(track, found->row, &line); /* it is drawn */
-    kino__table_add_int(table, kino__trace_event_id(trace, found->row));
-    kino__table_add_int(table, trace->index);
-    kino__table_add_int(table, trace->rank);
-    kino__table_add_int(table, found->track);
-    kino__table_add_int(table, line);
+    KINO__TABLE_ADD(table, kino__trace_event_id(trace, found->row), trace->index, trace->rank,
+                    found->track, line);
     kino__tl_add_name(table, trace, found->row);
-    kino__table_add_int(table, found->start);
-    kino__table_add_int(table, kino__tl_end(track, found->row) - found->start);
+    KINO__TABLE_ADD(table, found->start, kino__tl_end(track, found->row) - found->start);
 }
 
 static void add_tables(hunt *h, kino_result *result)
@@ -267,8 +263,7 @@ static void add_tables(hunt *h, kino_result *result)
     kino__table *count =
         kino__result_add_table(result, "count", count_columns, COUNT(count_columns));
     kino__table_describe(count, 0, "Count", NULL);
-    kino__table_add_int(count, (int64_t)h->matches);
-    kino__table_add_int(count, (int64_t)h->hits.count);
+    KINO__TABLE_ADD(count, (int64_t)h->matches, (int64_t)h->hits.count);
 }
 
 kino_status kino__timeline_search(const kino__timeline *timeline, const kino_search *search,

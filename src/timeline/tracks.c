@@ -56,25 +56,16 @@ void kino__tl_add_name(kino__table *table, const kino__trace *trace, uint32_t ro
 static void add_track(kino__table *table, size_t number, const kino__tl_track *track)
 {
     bool is_counter = track->kind == KINO__TL_COUNTER;
-    kino__table_add_int(table, (int64_t)number);
-    kino__table_add_int(table, track->trace->index);
-    kino__table_add_int(table, track->trace->rank);
-    kino__table_add_text(table, kino__str_from(kind_names[track->kind]));
-    kino__table_add_text(table, track->group);
-    kino__table_add_text(table, track->name);
-    kino__table_add_int(table, is_counter ? 1 : track->line_count);
-    kino__table_add_int(table, track->count);
-    kino__table_add_int(table, track->first);
-    kino__table_add_int(table, track->last);
+    KINO__TABLE_ADD(table, (int64_t)number, track->trace->index, track->trace->rank,
+                    kino__str_from(kind_names[track->kind]), track->group, track->name,
+                    is_counter ? 1 : track->line_count, track->count, track->first, track->last);
     kino__tl_add_label(table, track->trace, &track->source->pid);
     if (is_counter) /* its values may come from any thread */
         kino__table_add_null(table);
     else
         kino__tl_add_label(table, track->trace, &track->source->tid);
-    kino__table_add_int(table,
-                        track->kind == KINO__TL_STREAM ? track->source->device : KINO_NO_INT);
-    kino__table_add_int(table,
-                        track->kind == KINO__TL_STREAM ? track->source->stream : KINO_NO_INT);
+    KINO__TABLE_ADD(table, track->kind == KINO__TL_STREAM ? track->source->device : KINO_NO_INT,
+                    track->kind == KINO__TL_STREAM ? track->source->stream : KINO_NO_INT);
     kino__tl_add_str(table, track->unit);
 }
 
@@ -95,12 +86,8 @@ static bool add_steps(kino__table *table, const kino__trace *trace)
     bool ok = kino__trace_find_steps(trace, &steps);
     for (size_t i = 0; ok && i < steps.count; i++) {
         const kino__step *s = &steps.items[i];
-        kino__table_add_int(table, trace->index);
-        kino__table_add_int(table, trace->rank);
-        kino__table_add_int(table, s->number);
-        kino__table_add_int(table, s->ts);
-        kino__table_add_int(table, s->dur);
-        kino__table_add_int(table, kino__trace_event_id(trace, s->row));
+        KINO__TABLE_ADD(table, trace->index, trace->rank, s->number, s->ts, s->dur,
+                        kino__trace_event_id(trace, s->row));
     }
     kino__vec_deinit(&steps);
     return ok;

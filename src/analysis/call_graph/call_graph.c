@@ -122,15 +122,8 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
 
 static void pack_stack(kino__pack *pack, stack *s)
 {
-    kino__pack_int(pack, &s->rank);
-    kino__pack_int(pack, &s->pid);
-    kino__pack_int(pack, &s->tid);
-    kino__pack_str(pack, &s->label);
-    kino__pack_int(pack, &s->stack_root);
-    kino__pack_int(pack, &s->events);
-    kino__pack_int(pack, &s->max_depth);
-    kino__pack_int(pack, &s->num_kernels);
-    kino__pack_int(pack, &s->kernel_dur);
+    KINO__PACK(pack, &s->rank, &s->pid, &s->tid, &s->label, &s->stack_root, &s->events,
+               &s->max_depth, &s->num_kernels, &s->kernel_dur);
 }
 
 /* In front of the bytes: rows were saved in another form before. */
@@ -144,9 +137,7 @@ static void pack(kino__pack *pack, void *value)
     pack->is_damaged |= form != FORM && !pack->is_out_of_memory;
     KINO__PACK_VEC(pack, &p->stacks, pack_stack);
     kino__call_rows_pack(pack, &p->rows);
-    kino__pack_int(pack, &p->origin);
-    kino__pack_bool(pack, &p->is_cut);
-    kino__pack_bool(pack, &p->has_device);
+    KINO__PACK(pack, &p->origin, &p->is_cut, &p->has_device);
     kino__pack_tally(pack, &p->alone);
 }
 
@@ -209,15 +200,9 @@ static const kino_table_info tables[] = {
 
 static void add_stack_row(kino__table *table, const stack *s, bool has_device)
 {
-    kino__table_add_int(table, s->rank);
-    kino__table_add_int(table, s->pid);
-    kino__table_add_int(table, s->tid);
-    kino__table_add_text(table, s->label);
-    kino__table_add_int(table, s->stack_root);
-    kino__table_add_int(table, s->events);
-    kino__table_add_int(table, s->max_depth);
-    kino__table_add_int(table, has_device ? s->num_kernels : KINO_NO_INT);
-    kino__table_add_int(table, has_device ? s->kernel_dur : KINO_NO_INT);
+    KINO__TABLE_ADD(table, s->rank, s->pid, s->tid, s->label, s->stack_root, s->events,
+                    s->max_depth, has_device ? s->num_kernels : KINO_NO_INT,
+                    has_device ? s->kernel_dur : KINO_NO_INT);
 }
 
 /* -- the nodes, made when they are read -- */

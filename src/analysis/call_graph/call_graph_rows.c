@@ -132,23 +132,18 @@ bool kino__call_rows_append(kino__call_rows *rows, const kino__call_rows *more)
 
 static void pack_part(kino__pack *pack, kino__call_part *part)
 {
-    kino__pack_u64(pack, &part->first_row);
-    kino__pack_u64(pack, &part->first_kernel);
-    kino__pack_u64(pack, &part->first_root);
-    kino__pack_int(pack, &part->rank);
-    kino__pack_int(pack, &part->event_base);
+    KINO__PACK(pack, &part->first_row, &part->first_kernel, &part->first_root, &part->rank,
+               &part->event_base);
 }
 
 static void pack_kernel(kino__pack *pack, kino__call_kernel *kernel)
 {
-    kino__pack_int(pack, &kernel->start);
-    kino__pack_int(pack, &kernel->end);
+    KINO__PACK(pack, &kernel->start, &kernel->end);
 }
 
 static void pack_sum(kino__pack *pack, kino__call_sum *sum)
 {
-    kino__pack_u64(pack, &sum->row);
-    kino__pack_int(pack, &sum->ns);
+    KINO__PACK(pack, &sum->row, &sum->ns);
 }
 
 /* Do the numbers of the rows lie in the lists that they point into? */

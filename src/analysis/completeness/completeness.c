@@ -48,10 +48,7 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_finding(kino__pack *pack, kino__check_finding *f)
 {
-    kino__pack_int(pack, &f->count);
-    kino__pack_int(pack, &f->of);
-    kino__pack_u32(pack, &f->reason);
-    kino__pack_u32(pack, &f->place_count);
+    KINO__PACK(pack, &f->count, &f->of, &f->reason, &f->place_count);
     if (f->place_count > KINO__FINDING_PLACES || f->reason >= KINO__REASON_COUNT) {
         pack->is_damaged = true;
         *f = (kino__check_finding){0};
@@ -62,9 +59,7 @@ static void pack_finding(kino__pack *pack, kino__check_finding *f)
 
 static void pack_check(kino__pack *pack, kino__trace_check *check)
 {
-    kino__pack_int(pack, &check->trace);
-    kino__pack_int(pack, &check->rank);
-    kino__pack_int(pack, &check->world_size);
+    KINO__PACK(pack, &check->trace, &check->rank, &check->world_size);
     for (int d = 0; d < KINO__DAMAGE_COUNT; d++) {
         kino__pack_u64(pack, &check->ledger.count[d]);
         pack->is_damaged |= check->ledger.count[d] > INT64_MAX;
@@ -77,11 +72,7 @@ static void pack_check(kino__pack *pack, kino__trace_check *check)
 
 static void pack_loss(kino__pack *pack, kino__loss *loss)
 {
-    kino__pack_int(pack, &loss->trace);
-    kino__pack_int(pack, &loss->rank);
-    kino__pack_int(pack, &loss->tid);
-    kino__pack_int(pack, &loss->count);
-    kino__pack_u32(pack, &loss->reason);
+    KINO__PACK(pack, &loss->trace, &loss->rank, &loss->tid, &loss->count, &loss->reason);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -285,12 +276,8 @@ static void add_events(report *r, const kino__check_finding *f, bool are_events)
 static void begin_row(report *r, int64_t rank, int64_t trace, severity level, const kind *k,
                       int64_t count, int64_t of)
 {
-    kino__table_add_int(r->findings, rank);
-    kino__table_add_int(r->findings, trace);
-    kino__table_add_text(r->findings, kino__str_from(severity_names[level]));
-    kino__table_add_text(r->findings, kino__str_from(k->name));
-    kino__table_add_int(r->findings, count);
-    kino__table_add_int(r->findings, of);
+    KINO__TABLE_ADD(r->findings, rank, trace, kino__str_from(severity_names[level]),
+                    kino__str_from(k->name), count, of);
 }
 
 static void end_row(report *r, const kind *k, const kino__check_finding *f, bool are_events)
@@ -493,13 +480,9 @@ static void add_checks(report *r)
         kind k = kind_at(i);
         tally t = tally_of(r, i);
         const char *status = t.count ? "found" : t.checked ? "ok" : "not available";
-        kino__table_add_text(table, kino__str_from(k.name));
-        kino__table_add_text(table, kino__str_from(severity_names[k.severity]));
-        kino__table_add_text(table, kino__str_from(status));
-        kino__table_add_int(table, t.checked ? t.count : KINO_NO_INT);
-        kino__table_add_int(table, t.of);
-        kino__table_add_int(table, t.checked);
-        kino__table_add_int(table, t.unavailable);
+        KINO__TABLE_ADD(table, kino__str_from(k.name), kino__str_from(severity_names[k.severity]),
+                        kino__str_from(status), t.checked ? t.count : KINO_NO_INT, t.of, t.checked,
+                        t.unavailable);
         if (t.unavailable)
             kino__table_add_text(table, kino__str_from(reason_text(t.reason)));
         else

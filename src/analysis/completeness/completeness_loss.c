@@ -100,12 +100,9 @@ void kino__losses_fill(kino__table *table, const kino__losses *losses, bool is_o
     for (size_t i = 0; i < losses->count; i++) {
         const kino__loss *loss = &losses->items[i];
         bool is_known = loss->reason < REASONS; /* saved ones may be damaged */
-        kino__table_add_int(table, loss->rank);
-        kino__table_add_int(table, loss->trace);
-        kino__table_add_int(table, loss->tid);
-        kino__table_add_text(table, kino__str_from(is_known ? reasons[loss->reason].key : ""));
-        kino__table_add_int(table, loss->count);
-        kino__table_add_text(table, kino__str_from(is_known ? reasons[loss->reason].meaning : ""));
+        KINO__TABLE_ADD(table, loss->rank, loss->trace, loss->tid,
+                        kino__str_from(is_known ? reasons[loss->reason].key : ""), loss->count,
+                        kino__str_from(is_known ? reasons[loss->reason].meaning : ""));
     }
     table->optional = 1u << C_RANK | 1u << C_THREAD;
     table->hidden = is_one_trace ? 1u << C_TRACE : 0;

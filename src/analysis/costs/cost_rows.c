@@ -81,17 +81,10 @@ bool kino__cost_rows_merge(kino__cost_rows *into, const kino__cost_rows *from)
 
 static void pack_row(kino__pack *pack, kino__cost_row *row)
 {
-    kino__pack_int(pack, &row->key.rank);
-    kino__pack_u32(pack, &row->key.name);
-    kino__pack_u32(pack, &row->key.detail);
-    kino__pack_u32(pack, &row->key.dtype);
-    kino__pack_u32(pack, &row->key.precision);
-    kino__pack_u32(pack, &row->key.kind);
-    kino__pack_u32(pack, &row->key.device);
+    KINO__PACK(pack, &row->key.rank, &row->key.name, &row->key.detail, &row->key.dtype,
+               &row->key.precision, &row->key.kind, &row->key.device);
     kino__cost_sum_pack(pack, &row->sum);
-    kino__pack_int(pack, &row->event);
-    kino__pack_int(pack, &row->longest);
-    kino__pack_u32(pack, &row->reason);
+    KINO__PACK(pack, &row->event, &row->longest, &row->reason);
 }
 
 static bool is_text(const kino__cost_rows *rows, kino_strid id)
@@ -148,20 +141,15 @@ void kino__cost_sum_tell(const kino__cost_sum *sum, kino__table *table)
     const char *bound = kino__cost_bound(sum);
     bool is_known = sum->known_time > 0 || (sum->time == 0 && sum->flops > 0);
     bool has_bytes = sum->byte_time > 0 || (sum->time == 0 && sum->bytes > 0);
-    kino__table_add_int(table, sum->calls);
-    kino__table_add_int(table, sum->kernels);
-    kino__table_add_int(table, sum->time);
-    kino__table_add_int(table, is_known ? sum->flops : KINO_NO_INT);
-    kino__table_add_int(table, has_bytes ? sum->bytes : KINO_NO_INT);
-    kino__table_add_real(table, kino__cost_tflops(sum));
-    kino__table_add_real(table, kino__cost_gbps(sum));
-    kino__table_add_real(table, kino__cost_intensity(sum));
+    KINO__TABLE_ADD(table, sum->calls, sum->kernels, sum->time, is_known ? sum->flops : KINO_NO_INT,
+                    has_bytes ? sum->bytes : KINO_NO_INT, kino__cost_tflops(sum),
+                    kino__cost_gbps(sum), kino__cost_intensity(sum));
     if (bound)
         kino__table_add_text(table, kino__str_from(bound));
     else
         kino__table_add_null(table);
-    kino__table_add_real(table, kino__cost_roof_percent(sum));
-    kino__table_add_real(table, kino__cost_percent(sum->known_time, sum->time));
+    KINO__TABLE_ADD(table, kino__cost_roof_percent(sum),
+                    kino__cost_percent(sum->known_time, sum->time));
 }
 
 /* -- facts -- */
@@ -203,13 +191,9 @@ void kino__cost_facts_add(kino__cost_facts *into, const kino__cost_facts *from)
 
 void kino__cost_facts_pack(kino__pack *pack, kino__cost_facts *facts)
 {
-    kino__pack_tally(pack, &facts->traces);
-    kino__pack_tally(pack, &facts->without_ops);
-    kino__pack_tally(pack, &facts->without_device);
-    kino__pack_tally(pack, &facts->without_peaks);
-    kino__pack_tally(pack, &facts->without_shapes);
-    kino__pack_int(pack, &facts->time);
-    kino__pack_int(pack, &facts->known_time);
+    KINO__PACK_TALLIES(pack, &facts->traces, &facts->without_ops, &facts->without_device,
+                       &facts->without_peaks, &facts->without_shapes);
+    KINO__PACK(pack, &facts->time, &facts->known_time);
 }
 
 void kino__cost_facts_note(const kino__cost_facts *facts, kino_result *result)

@@ -81,29 +81,16 @@ bool kino__kernel_rows_merge(kino__kernel_rows *into, const kino__kernel_rows *f
 
 static void pack_kind(kino__pack *pack, kino__kernel_group *kind)
 {
-    kino__pack_int(pack, &kind->rank);
-    kino__pack_int(pack, &kind->tid);
-    kino__pack_int(pack, &kind->device);
-    kino__pack_int(pack, &kind->stream);
+    KINO__PACK(pack, &kind->rank, &kind->tid, &kind->device, &kind->stream);
     for (size_t i = 0; i < TEXT_FIELDS; i++)
         kino__pack_u32(pack, text_field(kind, i));
-    kino__pack_u32(pack, &kind->is_backward);
-    kino__pack_u32(pack, &kind->tc);
+    KINO__PACK(pack, &kind->is_backward, &kind->tc);
 }
 
 static void pack_row(kino__pack *pack, kino__kernel_row *row)
 {
-    kino__pack_u32(pack, &row->kind);
-    kino__pack_u32(pack, &row->sub);
-    kino__pack_int(pack, &row->seq);
-    kino__pack_u32(pack, &row->seq_list);
-    kino__pack_u32(pack, &row->alt_seq);
-    kino__pack_int(pack, &row->sil);
-    kino__pack_int(pack, &row->flops);
-    kino__pack_int(pack, &row->bytes);
-    kino__pack_int(pack, &row->event);
-    kino__pack_u32(pack, &row->line);
-    kino__pack_bool(pack, &row->is_real);
+    KINO__PACK(pack, &row->kind, &row->sub, &row->seq, &row->seq_list, &row->alt_seq, &row->sil,
+               &row->flops, &row->bytes, &row->event, &row->line, &row->is_real);
 }
 
 static bool is_text(const kino__kernel_rows *rows, kino_strid id)

@@ -221,13 +221,10 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
 
 static void pack_row(kino__pack *pack, layer_row *r)
 {
-    kino__pack_int(pack, &r->rank);
-    kino__pack_u32(pack, &r->parent);
-    kino__pack_u32(pack, &r->name);
+    KINO__PACK(pack, &r->rank, &r->parent, &r->name);
     for (int side = 0; side < SIDES; side++)
         kino__cost_sum_pack(pack, &r->self[side]);
-    kino__pack_int(pack, &r->event);
-    kino__pack_int(pack, &r->longest);
+    KINO__PACK(pack, &r->event, &r->longest);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -352,29 +349,23 @@ static void tell_row(const partial *p, const tree *t, uint32_t place, uint32_t d
     kino__cost_sum both = sides[FORWARD];
     kino__cost_sum_add(&both, &sides[BACKWARD]);
     const char *bound = kino__cost_bound(&both);
-    kino__table_add_int(table, r->rank);
-    kino__table_add_int(table, place);
-    kino__table_add_int(table, r->parent == KINO_NO_ROW ? KINO_NO_INT : (int64_t)r->parent);
-    kino__table_add_int(table, depth);
+    KINO__TABLE_ADD(table, r->rank, place,
+                    r->parent == KINO_NO_ROW ? KINO_NO_INT : (int64_t)r->parent, depth);
     if (r->name == KINO_NO_STRING)
         kino__table_add_null(table);
     else
         kino__table_add_text(table, kino__string_pool_text(&p->texts, r->name));
-    kino__table_add_int(table, both.time);
-    kino__table_add_real(table, kino__cost_percent(both.time, all));
-    kino__table_add_int(table, sides[FORWARD].time);
-    kino__table_add_int(table, sides[BACKWARD].time);
+    KINO__TABLE_ADD(table, both.time, kino__cost_percent(both.time, all), sides[FORWARD].time,
+                    sides[BACKWARD].time);
     add_sides(table, sides);
     kino__table_add_real(table, kino__cost_roof_percent(&both));
     if (bound)
         kino__table_add_text(table, kino__str_from(bound));
     else
         kino__table_add_null(table);
-    kino__table_add_real(table, kino__cost_percent(both.tensor_time, both.matrix_time));
-    kino__table_add_real(table, kino__cost_percent(both.known_time, both.time));
-    kino__table_add_int(table, both.kernels);
-    kino__table_add_int(table, kino__sum(r->self[FORWARD].time, r->self[BACKWARD].time));
-    kino__table_add_int(table, r->event);
+    KINO__TABLE_ADD(table, kino__cost_percent(both.tensor_time, both.matrix_time),
+                    kino__cost_percent(both.known_time, both.time), both.kernels,
+                    kino__sum(r->self[FORWARD].time, r->self[BACKWARD].time), r->event);
 }
 
 /* Depth first, without recursion. */

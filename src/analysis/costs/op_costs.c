@@ -288,8 +288,7 @@ static void tell_operator(const kino__cost_rows *rows, const kino__cost_row *r, 
     else
         kino__table_add_text(table, kino__str_from(kino__dtype_name(r->key.dtype)));
     kino__cost_sum_tell(&r->sum, table);
-    kino__table_add_real(table, kino__cost_percent(r->sum.tensor_time, r->sum.matrix_time));
-    kino__table_add_int(table, r->event);
+    KINO__TABLE_ADD(table, kino__cost_percent(r->sum.tensor_time, r->sum.matrix_time), r->event);
 }
 
 static void tell_line(const kino__cost_rows *rows, const kino__cost_row *r, kino__table *table)
@@ -316,8 +315,7 @@ static void tell_unknown(const kino__cost_rows *rows, const kino__cost_row *r, k
     kino__table_add_int(table, r->key.rank);
     kino__cost_rows_add_text(rows, table, r->key.name);
     kino__cost_rows_add_text(rows, table, r->key.detail);
-    kino__table_add_int(table, r->sum.kernels);
-    kino__table_add_int(table, r->sum.time);
+    KINO__TABLE_ADD(table, r->sum.kernels, r->sum.time);
 }
 
 static bool fill(const kino__cost_rows *rows, kino__table *table,

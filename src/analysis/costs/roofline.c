@@ -298,23 +298,13 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
 
 static void pack_device(kino__pack *pack, device_part *d)
 {
-    kino__pack_int(pack, &d->rank);
-    kino__pack_int(pack, &d->device);
-    kino__pack_u32(pack, &d->name);
-    kino__pack_u32(pack, &d->word);
-    kino__pack_u64(pack, &d->precisions);
+    KINO__PACK(pack, &d->rank, &d->device, &d->name, &d->word, &d->precisions);
 }
 
 static void pack_step(kino__pack *pack, step_part *s)
 {
-    kino__pack_int(pack, &s->rank);
-    kino__pack_int(pack, &s->number);
-    kino__pack_int(pack, &s->time);
-    kino__pack_int(pack, &s->devices);
-    kino__pack_int(pack, &s->flops);
-    kino__pack_int(pack, &s->recomputed);
-    kino__pack_int(pack, &s->device_time);
-    kino__pack_int(pack, &s->known_time);
+    KINO__PACK(pack, &s->rank, &s->number, &s->time, &s->devices, &s->flops, &s->recomputed,
+               &s->device_time, &s->known_time);
     for (int i = 0; i < KINO__PRECISIONS; i++)
         kino__pack_int(pack, &s->matrix_flops[i]);
     kino__pack_u32(pack, &s->word);
@@ -469,19 +459,12 @@ static void tell_point(const partial *p, const kino__cost_row *r, int64_t all, d
     add_name(table, r->key.precision != KINO__PRECISION_NONE
                         ? kino__precision_name(r->key.precision)
                         : NULL);
-    kino__table_add_int(table, s->calls);
-    kino__table_add_int(table, s->time);
-    kino__table_add_real(table, kino__cost_percent(s->time, all));
-    kino__table_add_int(table, s->known_time > 0 ? s->flops : KINO_NO_INT);
-    kino__table_add_int(table, s->byte_time > 0 ? s->bytes : KINO_NO_INT);
-    kino__table_add_real(table, kino__cost_intensity(s));
-    kino__table_add_real(table, kino__cost_tflops(s));
-    kino__table_add_real(table, kino__cost_gbps(s));
-    kino__table_add_real(table, kino__cost_roof_percent(s));
+    KINO__TABLE_ADD(table, s->calls, s->time, kino__cost_percent(s->time, all),
+                    s->known_time > 0 ? s->flops : KINO_NO_INT,
+                    s->byte_time > 0 ? s->bytes : KINO_NO_INT, kino__cost_intensity(s),
+                    kino__cost_tflops(s), kino__cost_gbps(s), kino__cost_roof_percent(s));
     add_name(table, kino__cost_bound(s));
-    kino__table_add_int(table, at);
-    kino__table_add_int(table, at == KINO_NO_INT ? KINO_NO_INT : s->time - at);
-    kino__table_add_int(table, r->event);
+    KINO__TABLE_ADD(table, at, at == KINO_NO_INT ? KINO_NO_INT : s->time - at, r->event);
 }
 
 static bool fill_points(const partial *p, double target, kino__table *table)
@@ -517,15 +500,13 @@ static void tell_ceiling(const partial *p, const device_part *d, const kino__dev
 {
     bool is_memory = precision == KINO__PRECISION_NONE;
     double rate = is_memory ? (double)NAN : peaks->rate[precision];
-    kino__table_add_int(table, d->rank);
-    kino__table_add_int(table, d->device);
+    KINO__TABLE_ADD(table, d->rank, d->device);
     kino__cost_rows_add_text(&p->points, table, d->name);
     add_name(table, peaks->word);
     add_name(table, is_memory ? "memory" : kino__precision_name(precision));
-    kino__table_add_real(table, rate);
-    kino__table_add_real(table, is_memory ? peaks->memory : (double)NAN);
-    kino__table_add_real(table, peaks->memory > 0 ? rate * 1000 / peaks->memory : (double)NAN);
-    kino__table_add_int(table, is_memory || (d->precisions >> precision & 1));
+    KINO__TABLE_ADD(table, rate, is_memory ? peaks->memory : (double)NAN,
+                    peaks->memory > 0 ? rate * 1000 / peaks->memory : (double)NAN,
+                    is_memory || (d->precisions >> precision & 1));
     add_name(table, peaks->source);
 }
 
@@ -570,17 +551,12 @@ static void fill_steps(const partial *p, const kino__device_peaks *given, kino__
         double possible = s->time > 0 ? peak * 1e3 * (double)s->time / 100 : (double)NAN;
         if (s->device_time == 0)
             continue;
-        kino__table_add_int(table, s->rank);
-        kino__table_add_int(table, s->number);
-        kino__table_add_int(table, s->time);
-        kino__table_add_int(table, s->known_time > 0 ? s->flops : KINO_NO_INT);
-        kino__table_add_int(table, s->known_time > 0 ? s->recomputed : KINO_NO_INT);
-        kino__table_add_real(table, (double)(s->flops - s->recomputed) / possible);
-        kino__table_add_real(table, (double)s->flops / possible);
-        kino__table_add_real(table, peak);
+        KINO__TABLE_ADD(
+            table, s->rank, s->number, s->time, s->known_time > 0 ? s->flops : KINO_NO_INT,
+            s->known_time > 0 ? s->recomputed : KINO_NO_INT,
+            (double)(s->flops - s->recomputed) / possible, (double)s->flops / possible, peak);
         add_name(table, precision == KINO__PRECISION_NONE ? NULL : kino__precision_name(precision));
-        kino__table_add_int(table, s->devices);
-        kino__table_add_real(table, kino__cost_percent(s->known_time, s->device_time));
+        KINO__TABLE_ADD(table, s->devices, kino__cost_percent(s->known_time, s->device_time));
     }
 }
 

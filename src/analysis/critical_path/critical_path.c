@@ -468,8 +468,7 @@ static void pack_node(kino__pack *pack, kino__critical_node *n)
         kino__pack_int(pack, values[i]);
     for (size_t i = 0; i < sizeof claims / sizeof *claims; i++)
         kino__pack_bool(pack, claims[i]);
-    kino__pack_u32(pack, &n->node);
-    kino__pack_u32(pack, &n->name);
+    KINO__PACK(pack, &n->node, &n->name);
 }
 
 static void pack_edge(kino__pack *pack, kino__critical_edge *e)
@@ -507,9 +506,7 @@ static void pack(kino__pack *pack, void *value)
     KINO__PACK_VEC(pack, &p->nodes, pack_node);
     KINO__PACK_VEC(pack, &p->edges, pack_edge);
     KINO__PACK_VEC(pack, &p->parts, pack_part);
-    kino__pack_int(pack, &p->missing);
-    kino__pack_int(pack, &p->whole);
-    kino__pack_bool(pack, &p->is_cut);
+    KINO__PACK(pack, &p->missing, &p->whole, &p->is_cut);
     for (size_t i = 0; i < p->nodes.count; i++)
         pack->is_damaged |= !is_text(p, p->nodes.items[i].name);
     for (size_t i = 0; i < p->parts.count; i++)

@@ -139,9 +139,8 @@ static void add_rank(kino_result *result, const kino__critical_rank *r, bool is_
         double total = (double)r->path_weight;
         kino__table_add_int(summary, r->rank);
         add_text(summary, bound_names[b]);
-        kino__table_add_int(summary, r->bound_time[b]);
-        kino__table_add_real(summary,
-                             r->path_weight ? 100 * (double)r->bound_time[b] / total : NAN);
+        KINO__TABLE_ADD(summary, r->bound_time[b],
+                        r->path_weight ? 100 * (double)r->bound_time[b] / total : NAN);
     }
     kino__table *types = kino__analysis_table(result, KINO__CRITICAL_TABLE_TYPES);
     for (int t = 0; t < KINO__EDGE_TYPES; t++) {
@@ -149,8 +148,7 @@ static void add_rank(kino_result *result, const kino__critical_rank *r, bool is_
             continue;
         kino__table_add_int(types, r->rank);
         add_text(types, type_names[t]);
-        kino__table_add_int(types, r->type_count[t]);
-        kino__table_add_int(types, r->type_weight[t]);
+        KINO__TABLE_ADD(types, r->type_count[t], r->type_weight[t]);
     }
     kino__table *graph = kino__analysis_table(result, KINO__CRITICAL_TABLE_GRAPH);
     const int64_t values[] = {
@@ -158,8 +156,7 @@ static void add_rank(kino_result *result, const kino__critical_rank *r, bool is_
         r->edges, r->path_nodes, r->path_events, r->path_nodes ? r->path_weight : KINO_NO_INT};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         kino__table_add_int(graph, values[i]);
-    kino__table_add_int(graph, kino__time_between(r->from, r->to));
-    kino__table_add_int(graph, r->is_ok);
+    KINO__TABLE_ADD(graph, kino__time_between(r->from, r->to), r->is_ok);
 }
 
 /* -- long tables: rows at once, each text once, a thread for each table -- */

@@ -229,10 +229,7 @@ static void pack_list(kino__pack *pack, kino__diff_list *list)
 static void pack(kino__pack *pack, void *value)
 {
     kino__diff_run *run = value;
-    kino__pack_int(pack, &run->ranks);
-    kino__pack_int(pack, &run->steps);
-    kino__pack_int(pack, &run->divisor);
-    kino__pack_int(pack, &run->step_time);
+    KINO__PACK(pack, &run->ranks, &run->steps, &run->divisor, &run->step_time);
     for (int r = 0; r < KINO__ROLE_COUNT; r++)
         kino__pack_int(pack, &run->parts[r]);
     pack_list(pack, &run->ops);

@@ -195,8 +195,7 @@ static bool is_too_much(const expression *e, const kino__diff_pair *pair)
 static void write_check(kino__table *table, const expression *e, bool passed, kino_str name,
                         const kino__diff_pair *pair)
 {
-    kino__table_add_text(table, e->text);
-    kino__table_add_int(table, passed);
+    KINO__TABLE_ADD(table, e->text, passed);
     if (name.size)
         kino__table_add_text(table, name);
     else

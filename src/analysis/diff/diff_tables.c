@@ -228,22 +228,22 @@ static void write_steps(const kino__diff *diff, kino__table *table)
         kino__table_add_text(table, kino__str_from(name));
         write_pair(table, pair);
         write_change(table, pair);
-        kino__table_add_real(table, pair->left / diff->step_time.left * 100);
-        kino__table_add_real(table, pair->right / diff->step_time.right * 100);
+        KINO__TABLE_ADD(table, pair->left / diff->step_time.left * 100,
+                        pair->right / diff->step_time.right * 100);
     }
 }
 
 static void write_item(const kino__diff_item *item, const kino__diff_pair *time, bool is_kernel,
                        kino__table *table)
 {
-    kino__table_add_text(table, item->name);
-    kino__table_add_text(table, !item->is_left    ? KINO__STR("new")
-                                : !item->is_right ? KINO__STR("gone")
-                                                  : KINO__STR("both"));
+    KINO__TABLE_ADD(table, item->name,
+                    !item->is_left    ? KINO__STR("new")
+                    : !item->is_right ? KINO__STR("gone")
+                                      : KINO__STR("both"));
     write_pair(table, time);
     write_change(table, time);
-    kino__table_add_real(table, item->values[KINO__DIFF_CALLS].left);
-    kino__table_add_real(table, item->values[KINO__DIFF_CALLS].right);
+    KINO__TABLE_ADD(table, item->values[KINO__DIFF_CALLS].left,
+                    item->values[KINO__DIFF_CALLS].right);
     for (int v = KINO__DIFF_HOST; v < KINO__DIFF_VALUES && !is_kernel; v++)
         write_pair(table, &item->values[v]);
 }

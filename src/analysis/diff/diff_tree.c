@@ -226,15 +226,10 @@ static void write_pair(const comparing *c, const task *t)
     kino__table_add_text(c->tree, kino__buffer_str(&c->path));
     write_name(c, 0, t->halves[0]);
     write_name(c, 1, t->halves[1]);
-    kino__table_add_int(c->tree, left.host);
-    kino__table_add_int(c->tree, right.host);
-    kino__table_add_int(c->tree, left.device);
-    kino__table_add_int(c->tree, right.device);
-    kino__table_add_int(c->tree, left.total);
-    kino__table_add_int(c->tree, right.total);
+    KINO__TABLE_ADD(c->tree, left.host, right.host, left.device, right.device, left.total,
+                    right.total);
     kino__diff_pair pair = {.left = (double)left.total, .right = (double)right.total};
-    kino__table_add_int(c->tree, right.total - left.total);
-    kino__table_add_real(c->tree, kino__diff_percent(&pair));
+    KINO__TABLE_ADD(c->tree, right.total - left.total, kino__diff_percent(&pair));
 }
 
 static bool add_op(side *s, const kino__node *node)
@@ -273,9 +268,9 @@ static bool write_ops(comparing *c, int which, slice half)
                 return false;
     }
     for (size_t i = 0; i < s->per_name.sums.count; i++) {
-        kino__table_add_text(c->ops, kino__buffer_str(&c->path));
-        kino__table_add_text(c->ops, which ? KINO__STR("right") : KINO__STR("left"));
-        kino__table_add_text(c->ops, kino__string_pool_text(&s->per_name.names, (kino_strid)i));
+        KINO__TABLE_ADD(c->ops, kino__buffer_str(&c->path),
+                        which ? KINO__STR("right") : KINO__STR("left"),
+                        kino__string_pool_text(&s->per_name.names, (kino_strid)i));
         for (int v = 0; v < KINO__DIFF_VALUES; v++)
             kino__table_add_int(c->ops, s->per_name.sums.items[i].values[v]);
     }

@@ -272,11 +272,7 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_call(kino__pack *pack, call *c)
 {
-    kino__pack_u32(pack, &c->trace);
-    kino__pack_u32(pack, &c->kind);
-    kino__pack_int(pack, &c->series);
-    kino__pack_int(pack, &c->size);
-    kino__pack_int(pack, &c->dur);
+    KINO__PACK(pack, &c->trace, &c->kind, &c->series, &c->size, &c->dur);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -478,9 +474,8 @@ static void add_kind(kino__table *table, const kino__collective *kind)
 
 static void add_times(kino__table *table, const sums *s)
 {
-    kino__table_add_int(table, s->duration);
-    kino__table_add_int(table, s->matched ? s->wait : KINO_NO_INT);
-    kino__table_add_int(table, s->matched ? s->transfer : KINO_NO_INT);
+    KINO__TABLE_ADD(table, s->duration, s->matched ? s->wait : KINO_NO_INT,
+                    s->matched ? s->transfer : KINO_NO_INT);
 }
 
 /* Bytes per ns are GB/s. */
@@ -488,8 +483,7 @@ static void add_bandwidths(kino__table *table, const sums *s, const kino__collec
 {
     double bandwidth =
         s->sized && s->sized_time > 0 ? (double)s->size / (double)s->sized_time : NAN;
-    kino__table_add_real(table, bandwidth);
-    kino__table_add_real(table, bandwidth * kino__collective_bus_factor(kind));
+    KINO__TABLE_ADD(table, bandwidth, bandwidth * kino__collective_bus_factor(kind));
 }
 
 static double ratio(double a, double b)
@@ -536,20 +530,16 @@ static void add_group(kino_result *result, const partial *p, const group *g, sum
     bool has_last = of_trace[last].last > 0;
     kino__table *table = kino__analysis_table(result, 0);
     add_kind(table, &g->kind);
-    kino__table_add_int(table, g->kind.group_size);
-    kino__table_add_int(table, s->calls);
-    kino__table_add_int(table, s->kernels);
-    kino__table_add_int(table, s->matched);
-    kino__table_add_int(table, s->sized ? s->min_size : KINO_NO_INT);
-    kino__table_add_real(table, ratio((double)s->size, (double)s->sized));
-    kino__table_add_int(table, s->sized ? s->max_size : KINO_NO_INT);
+    KINO__TABLE_ADD(table, g->kind.group_size, s->calls, s->kernels, s->matched,
+                    s->sized ? s->min_size : KINO_NO_INT, ratio((double)s->size, (double)s->sized),
+                    s->sized ? s->max_size : KINO_NO_INT);
     add_times(table, s);
     kino__table_add_real(table,
                          ratio(100 * (double)s->wait, (double)s->wait + (double)s->transfer));
     add_bandwidths(table, s, &g->kind);
-    kino__table_add_real(table, ratio((double)s->spread, (double)s->spread_calls));
-    kino__table_add_int(table, has_last ? p->ranks.items[last] : KINO_NO_INT);
-    kino__table_add_int(table, has_last ? of_trace[last].last : KINO_NO_INT);
+    KINO__TABLE_ADD(table, ratio((double)s->spread, (double)s->spread_calls),
+                    has_last ? p->ranks.items[last] : KINO_NO_INT,
+                    has_last ? of_trace[last].last : KINO_NO_INT);
 }
 
 static int compare_sizes(const void *a, const void *b)
@@ -573,8 +563,7 @@ static void add_sizes(kino_result *result, const group *g)
         if (members[i].c.size < 0)
             continue;
         add_kind(table, &g->kind);
-        kino__table_add_int(table, members[i].c.size);
-        kino__table_add_int(table, s.kernels);
+        KINO__TABLE_ADD(table, members[i].c.size, s.kernels);
         add_times(table, &s);
         add_bandwidths(table, &s, &g->kind);
     }

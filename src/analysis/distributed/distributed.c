@@ -205,46 +205,28 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_worker(kino__pack *pack, kino__dist_worker *w)
 {
-    kino__pack_int(pack, &w->rank);
-    kino__pack_u32(pack, &w->name);
-    kino__pack_u32(pack, &w->step_count);
-    kino__pack_u32(pack, &w->record_count);
-    kino__pack_u32(pack, &w->device_count);
-    kino__pack_bool(pack, &w->has_properties);
-    kino__pack_bool(pack, &w->is_mixed);
+    KINO__PACK(pack, &w->rank, &w->name, &w->step_count, &w->record_count, &w->device_count,
+               &w->has_properties, &w->is_mixed);
 }
 
 static void pack_step(kino__pack *pack, kino__dist_step *s)
 {
-    kino__pack_u32(pack, &s->name);
-    kino__pack_int(pack, &s->total);
-    kino__pack_int(pack, &s->computation);
-    kino__pack_int(pack, &s->communication);
-    kino__pack_int(pack, &s->overlap);
+    KINO__PACK(pack, &s->name, &s->total, &s->computation, &s->communication, &s->overlap);
 }
 
 static void pack_record(kino__pack *pack, kino__dist_record *r)
 {
-    kino__pack_u32(pack, &r->name);
-    kino__pack_u32(pack, &r->group);
-    kino__pack_u32(pack, &r->step);
-    kino__pack_u32(pack, &r->range_count);
-    kino__pack_int(pack, &r->size);
+    KINO__PACK(pack, &r->name, &r->group, &r->step, &r->range_count, &r->size);
 }
 
 static void pack_device(kino__pack *pack, kino__dist_device *d)
 {
-    kino__pack_int(pack, &d->id);
-    kino__pack_int(pack, &d->memory);
-    kino__pack_int(pack, &d->major);
-    kino__pack_int(pack, &d->minor);
-    kino__pack_u32(pack, &d->name);
+    KINO__PACK(pack, &d->id, &d->memory, &d->major, &d->minor, &d->name);
 }
 
 static void pack_range(kino__pack *pack, kino__interval *r)
 {
-    kino__pack_int(pack, &r->start);
-    kino__pack_int(pack, &r->end);
+    KINO__PACK(pack, &r->start, &r->end);
 }
 
 /* Times of a real trace are far from the limits: sums and differences of these cannot go over. */

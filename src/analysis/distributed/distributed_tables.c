@@ -324,14 +324,9 @@ static int64_t average(int64_t sum, int64_t calls)
 static void write_op(kino__table *table, const kino__dist *d, uint32_t worker, const sums *s)
 {
     write_worker(table, d, worker);
-    kino__table_add_text(table, kino__string_pool_text(&d->texts, s->key));
-    kino__table_add_int(table, s->calls);
-    kino__table_add_int(table, s->size);
-    kino__table_add_int(table, average(s->size, s->calls));
-    kino__table_add_int(table, s->latency);
-    kino__table_add_int(table, average(s->latency, s->calls));
-    kino__table_add_int(table, s->transfer);
-    kino__table_add_int(table, average(s->transfer, s->calls));
+    KINO__TABLE_ADD(table, kino__string_pool_text(&d->texts, s->key), s->calls, s->size,
+                    average(s->size, s->calls), s->latency, average(s->latency, s->calls),
+                    s->transfer, average(s->transfer, s->calls));
 }
 
 /* `seen` has the place of each name among those of the worker, 0: none yet. */

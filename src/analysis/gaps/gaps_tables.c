@@ -62,8 +62,7 @@ kino_status kino__gaps_merge(const kino__analysis *a, void *into, void *from, ki
 
 static void pack_place(kino__pack *pack, kino__gap_place *at)
 {
-    kino__pack_u32(pack, &at->name);
-    kino__pack_int(pack, &at->event);
+    KINO__PACK(pack, &at->name, &at->event);
 }
 
 static void pack_culprit(kino__pack *pack, kino__gap_culprit *c)
@@ -75,38 +74,25 @@ static void pack_culprit(kino__pack *pack, kino__gap_culprit *c)
 
 static void pack_gap(kino__pack *pack, kino__gap *g)
 {
-    kino__pack_int(pack, &g->rank);
-    kino__pack_int(pack, &g->device);
-    kino__pack_int(pack, &g->step);
-    kino__pack_int(pack, &g->ts);
-    kino__pack_int(pack, &g->dur);
+    KINO__PACK(pack, &g->rank, &g->device, &g->step, &g->ts, &g->dur);
     pack_place(pack, &g->before);
     pack_place(pack, &g->after);
     pack_place(pack, &g->launch);
     pack_place(pack, &g->sync);
-    kino__pack_int(pack, &g->thread);
-    kino__pack_u32(pack, &g->blame);
-    kino__pack_int(pack, &g->blame_time);
+    KINO__PACK(pack, &g->thread, &g->blame, &g->blame_time);
     pack_culprit(pack, &g->who);
     kino__pack_u32(pack, &g->activity_count);
 }
 
 static void pack_activity(kino__pack *pack, kino__gap_activity *one)
 {
-    kino__pack_int(pack, &one->thread);
-    kino__pack_u32(pack, &one->thread_name);
-    kino__pack_u32(pack, &one->kind);
-    kino__pack_int(pack, &one->time);
+    KINO__PACK(pack, &one->thread, &one->thread_name, &one->kind, &one->time);
     pack_culprit(pack, &one->what);
 }
 
 static void pack_total(kino__pack *pack, kino__gap_total *t)
 {
-    kino__pack_int(pack, &t->rank);
-    kino__pack_int(pack, &t->device);
-    kino__pack_u32(pack, &t->blame);
-    kino__pack_int(pack, &t->count);
-    kino__pack_int(pack, &t->time);
+    KINO__PACK(pack, &t->rank, &t->device, &t->blame, &t->count, &t->time);
 }
 
 static bool is_name(const kino__gaps *p, kino_strid id)
@@ -235,14 +221,8 @@ static void add_name(kino__table *table, const kino__gaps *p, kino_strid name)
 
 static void add_gap_row(kino__table *table, const kino__gaps *p, const kino__gap *g, int64_t number)
 {
-    kino__table_add_int(table, g->rank);
-    kino__table_add_int(table, number);
-    kino__table_add_int(table, g->device);
-    kino__table_add_int(table, g->step);
-    kino__table_add_int(table, g->ts);
-    kino__table_add_int(table, g->dur);
-    kino__table_add_text(table, kino__str_from(blame_name(g->blame)));
-    kino__table_add_int(table, g->blame_time);
+    KINO__TABLE_ADD(table, g->rank, number, g->device, g->step, g->ts, g->dur,
+                    kino__str_from(blame_name(g->blame)), g->blame_time);
     add_name(table, p, g->who.span.name);
     add_name(table, p, g->who.op.name);
     add_name(table, p, g->who.python.name);
@@ -250,25 +230,17 @@ static void add_gap_row(kino__table *table, const kino__gaps *p, const kino__gap
     add_name(table, p, g->sync.name);
     add_name(table, p, g->before.name);
     add_name(table, p, g->after.name);
-    kino__table_add_int(table, g->who.span.event);
-    kino__table_add_int(table, g->who.op.event);
-    kino__table_add_int(table, g->who.python.event);
-    kino__table_add_int(table, g->sync.event);
-    kino__table_add_int(table, g->before.event);
-    kino__table_add_int(table, g->after.event);
-    kino__table_add_int(table, g->launch.event);
+    KINO__TABLE_ADD(table, g->who.span.event, g->who.op.event, g->who.python.event, g->sync.event,
+                    g->before.event, g->after.event, g->launch.event);
 }
 
 static void add_activity_row(kino__table *table, const kino__gaps *p, const kino__gap *g,
                              int64_t number, const kino__gap_activity *one)
 {
-    kino__table_add_int(table, g->rank);
-    kino__table_add_int(table, number);
-    kino__table_add_int(table, one->thread);
+    KINO__TABLE_ADD(table, g->rank, number, one->thread);
     add_name(table, p, one->thread_name);
-    kino__table_add_text(table, kino__str_from(kino__host_kind_name(one->kind)));
-    kino__table_add_int(table, one->time);
-    kino__table_add_real(table, 100 * (double)one->time / (double)g->dur);
+    KINO__TABLE_ADD(table, kino__str_from(kino__host_kind_name(one->kind)), one->time,
+                    100 * (double)one->time / (double)g->dur);
     add_name(table, p, one->what.span.name);
     add_name(table, p, one->what.op.name);
     add_name(table, p, one->what.python.name);
@@ -295,11 +267,8 @@ kino_status kino__gaps_finish(const kino__analysis *a, void *value, kino_result 
     kino__table *blame = kino__analysis_table(result, 2);
     for (size_t i = 0; i < p->totals.count; i++) {
         const kino__gap_total *t = &p->totals.items[i];
-        kino__table_add_int(blame, t->rank);
-        kino__table_add_int(blame, t->device);
-        kino__table_add_text(blame, kino__str_from(blame_name(t->blame)));
-        kino__table_add_int(blame, t->count);
-        kino__table_add_int(blame, t->time);
+        KINO__TABLE_ADD(blame, t->rank, t->device, kino__str_from(blame_name(t->blame)), t->count,
+                        t->time);
     }
     if (p->without.count)
         kino__note_without_device(result, "gaps", p->without.items, p->without.count,

@@ -175,14 +175,12 @@ static void add_stalls(const kino__hang_facts *f, const kino__stalls *all, kino_
         const kino__stall *s = &all->items.items[i];
         kino__buffer verdict = {0};
         say_stall(f, all, s, &verdict);
-        kino__table_add_text(table, kino__hang_text(f, s->group));
-        kino__table_add_text(table, kino__hang_text(f, s->operation));
-        kino__table_add_int(table, s->seq);
-        kino__table_add_text(table, kino__str_from(causes[s->cause]));
+        KINO__TABLE_ADD(table, kino__hang_text(f, s->group), kino__hang_text(f, s->operation),
+                        s->seq, kino__str_from(causes[s->cause]));
         add_rank_cell(table, &s->culprits);
         add_rank_cell(table, &s->waiting);
-        kino__table_add_int(table, s->since);
-        kino__table_add_int(table, s->caused_by == KINO__NO_STALL ? KINO_NO_INT : s->caused_by + 1);
+        KINO__TABLE_ADD(table, s->since,
+                        s->caused_by == KINO__NO_STALL ? KINO_NO_INT : s->caused_by + 1);
         if (kino__hang_text(f, s->source).size)
             kino__table_add_text(table, kino__hang_text(f, s->source));
         else
@@ -209,14 +207,9 @@ static void add_line(const kino__hang_facts *f, const rank_line *line, kino__tab
 {
     static const char *const states[] = {"scheduled", "started", "completed"};
     const kino__hang_entry *last = line->last;
-    kino__table_add_int(table, line->rank);
-    kino__table_add_text(table, kino__hang_text(f, last->group));
-    kino__table_add_int(table, line->entries);
-    kino__table_add_int(table, line->first_seq);
-    kino__table_add_int(table, last->seq);
-    kino__table_add_text(table, kino__hang_text(f, last->operation));
-    kino__table_add_text(table, kino__str_from(states[last->state]));
-    kino__table_add_int(table, last->created);
+    KINO__TABLE_ADD(table, line->rank, kino__hang_text(f, last->group), line->entries,
+                    line->first_seq, last->seq, kino__hang_text(f, last->operation),
+                    kino__str_from(states[last->state]), last->created);
     if (kino__hang_text(f, last->source).size)
         kino__table_add_text(table, kino__hang_text(f, last->source));
     else

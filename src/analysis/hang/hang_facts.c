@@ -288,16 +288,12 @@ static void pack_entry(kino__pack *pack, kino__hang_entry *e)
 
 static void pack_rank(kino__pack *pack, kino__hang_rank *r)
 {
-    kino__pack_int(pack, &r->rank);
-    kino__pack_int(pack, &r->first_record);
+    KINO__PACK(pack, &r->rank, &r->first_record);
 }
 
 static void pack_group(kino__pack *pack, kino__hang_group *g)
 {
-    kino__pack_u32(pack, &g->name);
-    kino__pack_u32(pack, &g->description);
-    kino__pack_u32(pack, &g->first);
-    kino__pack_u32(pack, &g->count);
+    KINO__PACK(pack, &g->name, &g->description, &g->first, &g->count);
 }
 
 /* Texts, members and groups that are named must be there. */
@@ -329,9 +325,7 @@ void kino__hang_pack(kino__pack *pack, void *partial)
     KINO__PACK_VEC(pack, &f->ranks, pack_rank);
     KINO__PACK_VEC(pack, &f->groups, pack_group);
     KINO__PACK_VEC(pack, &f->members, kino__pack_int);
-    kino__pack_tally(pack, &f->dumps);
-    kino__pack_tally(pack, &f->unnamed);
-    kino__pack_tally(pack, &f->repeated);
+    KINO__PACK_TALLIES(pack, &f->dumps, &f->unnamed, &f->repeated);
     if (!pack->out && !is_sound(f))
         pack->is_damaged = true;
 }

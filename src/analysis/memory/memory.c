@@ -116,50 +116,25 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_statistic(kino__pack *pack, kino__memory_statistic *s)
 {
-    kino__pack_int(pack, &s->rank);
-    kino__pack_u32(pack, &s->device);
-    kino__pack_u32(pack, &s->name);
-    kino__pack_int(pack, &s->calls);
-    kino__pack_int(pack, &s->increase);
-    kino__pack_int(pack, &s->self_increase);
-    kino__pack_int(pack, &s->count);
-    kino__pack_int(pack, &s->self_count);
-    kino__pack_int(pack, &s->size);
-    kino__pack_int(pack, &s->self_size);
+    KINO__PACK(pack, &s->rank, &s->device, &s->name, &s->calls, &s->increase, &s->self_increase,
+               &s->count, &s->self_count, &s->size, &s->self_size);
 }
 
 static void pack_event(kino__pack *pack, kino__memory_event *e)
 {
-    kino__pack_int(pack, &e->rank);
-    kino__pack_u32(pack, &e->device);
-    kino__pack_u32(pack, &e->op);
-    kino__pack_int(pack, &e->size);
-    kino__pack_int(pack, &e->allocated_at);
-    kino__pack_int(pack, &e->released_at);
-    kino__pack_int(pack, &e->allocation);
-    kino__pack_int(pack, &e->release);
+    KINO__PACK(pack, &e->rank, &e->device, &e->op, &e->size, &e->allocated_at, &e->released_at,
+               &e->allocation, &e->release);
 }
 
 static void pack_sample(kino__pack *pack, kino__memory_sample *s)
 {
-    kino__pack_int(pack, &s->rank);
-    kino__pack_u32(pack, &s->device);
-    kino__pack_int(pack, &s->ts);
-    kino__pack_int(pack, &s->allocated);
-    kino__pack_int(pack, &s->reserved);
+    KINO__PACK(pack, &s->rank, &s->device, &s->ts, &s->allocated, &s->reserved);
 }
 
 static void pack_peak(kino__pack *pack, kino__memory_peak *k)
 {
-    kino__pack_int(pack, &k->rank);
-    kino__pack_u32(pack, &k->device);
-    kino__pack_u32(pack, &k->op);
-    kino__pack_int(pack, &k->allocated);
-    kino__pack_int(pack, &k->ts);
-    kino__pack_int(pack, &k->event);
-    kino__pack_int(pack, &k->reserved);
-    kino__pack_int(pack, &k->total);
-    kino__pack_int(pack, &k->records);
+    KINO__PACK(pack, &k->rank, &k->device, &k->op, &k->allocated, &k->ts, &k->event, &k->reserved,
+               &k->total, &k->records);
 }
 
 /* Every number of a text must be in the pool. */
@@ -192,10 +167,7 @@ static void pack(kino__pack *pack, void *value)
     KINO__PACK_VEC(pack, &p->peaks, pack_peak);
     KINO__PACK_VEC(pack, &p->devices, kino__pack_u32);
     kino__pack_tally(pack, &p->traces);
-    kino__pack_int(pack, &p->records);
-    kino__pack_int(pack, &p->addressed);
-    kino__pack_int(pack, &p->measured);
-    kino__pack_int(pack, &p->unknown);
+    KINO__PACK(pack, &p->records, &p->addressed, &p->measured, &p->unknown);
     if (!is_sound(p))
         pack->is_damaged = true;
 }
@@ -315,13 +287,8 @@ static void add_statistics(const partial *p, kino__table *table)
         kino__table_add_int(table, s->rank);
         add_text(table, p, s->device);
         add_text(table, p, s->name);
-        kino__table_add_int(table, s->calls);
-        kino__table_add_int(table, s->increase);
-        kino__table_add_int(table, s->self_increase);
-        kino__table_add_int(table, s->count);
-        kino__table_add_int(table, s->self_count);
-        kino__table_add_int(table, s->size);
-        kino__table_add_int(table, s->self_size);
+        KINO__TABLE_ADD(table, s->calls, s->increase, s->self_increase, s->count, s->self_count,
+                        s->size, s->self_size);
     }
 }
 
@@ -333,12 +300,9 @@ static void add_events(const partial *p, kino__table *table)
         kino__table_add_int(table, e->rank);
         add_text(table, p, e->device);
         add_text(table, p, e->op);
-        kino__table_add_int(table, e->size);
-        kino__table_add_int(table, e->allocated_at);
-        kino__table_add_int(table, e->released_at);
-        kino__table_add_int(table, is_whole ? e->released_at - e->allocated_at : KINO_NO_INT);
-        kino__table_add_int(table, e->allocation);
-        kino__table_add_int(table, e->release);
+        KINO__TABLE_ADD(table, e->size, e->allocated_at, e->released_at,
+                        is_whole ? e->released_at - e->allocated_at : KINO_NO_INT, e->allocation,
+                        e->release);
     }
 }
 
@@ -348,9 +312,7 @@ static void add_curve(const partial *p, kino__table *table)
         const kino__memory_sample *s = &p->samples.items[i];
         kino__table_add_int(table, s->rank);
         add_text(table, p, s->device);
-        kino__table_add_int(table, s->ts);
-        kino__table_add_int(table, s->allocated);
-        kino__table_add_int(table, s->reserved);
+        KINO__TABLE_ADD(table, s->ts, s->allocated, s->reserved);
     }
 }
 
@@ -360,12 +322,9 @@ static void add_peaks(const partial *p, kino__table *table)
         const kino__memory_peak *k = &p->peaks.items[i];
         kino__table_add_int(table, k->rank);
         add_text(table, p, k->device);
-        kino__table_add_int(table, k->allocated);
-        kino__table_add_int(table, k->ts);
+        KINO__TABLE_ADD(table, k->allocated, k->ts);
         add_text(table, p, k->op);
-        kino__table_add_int(table, k->event);
-        kino__table_add_int(table, k->reserved);
-        kino__table_add_int(table, k->total);
+        KINO__TABLE_ADD(table, k->event, k->reserved, k->total);
         if (k->total == KINO_NO_INT || k->allocated == KINO_NO_INT)
             kino__table_add_null(table);
         else

@@ -228,15 +228,8 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_action(kino__pack *pack, action *a)
 {
-    kino__pack_int(pack, &a->rank);
-    kino__pack_u32(pack, &a->id);
-    kino__pack_u32(pack, &a->parent);
-    kino__pack_u32(pack, &a->depth);
-    kino__pack_u32(pack, &a->name);
-    kino__pack_int(pack, &a->tid);
-    kino__pack_int(pack, &a->start);
-    kino__pack_int(pack, &a->duration);
-    kino__pack_int(pack, &a->event);
+    KINO__PACK(pack, &a->rank, &a->id, &a->parent, &a->depth, &a->name, &a->tid, &a->start,
+               &a->duration, &a->event);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -245,8 +238,7 @@ static void pack(kino__pack *pack, void *value)
     kino__module_partial_pack(pack, &p->modules);
     KINO__PACK_VEC(pack, &p->actions, pack_action);
     kino__pack_tally(pack, &p->traces);
-    kino__pack_int(pack, &p->lightning);
-    kino__pack_int(pack, &p->crossing);
+    KINO__PACK(pack, &p->lightning, &p->crossing);
     for (size_t i = 0; i < p->actions.count; i++)
         if (p->actions.items[i].name >= kino__string_pool_count(&p->modules.texts))
             pack->is_damaged = true;
@@ -279,15 +271,9 @@ static void add_actions(const partial *p, kino__table *table)
 {
     for (size_t i = 0; i < p->actions.count; i++) {
         const action *a = &p->actions.items[i];
-        kino__table_add_int(table, a->rank);
-        kino__table_add_int(table, a->id);
-        kino__table_add_int(table, a->parent == KINO__NO_NODE ? KINO_NO_INT : a->parent);
-        kino__table_add_int(table, a->depth);
-        kino__table_add_text(table, kino__string_pool_text(&p->modules.texts, a->name));
-        kino__table_add_int(table, a->tid);
-        kino__table_add_int(table, a->start);
-        kino__table_add_int(table, a->duration);
-        kino__table_add_int(table, a->event);
+        KINO__TABLE_ADD(table, a->rank, a->id, a->parent == KINO__NO_NODE ? KINO_NO_INT : a->parent,
+                        a->depth, kino__string_pool_text(&p->modules.texts, a->name), a->tid,
+                        a->start, a->duration, a->event);
     }
 }
 

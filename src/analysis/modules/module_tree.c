@@ -141,18 +141,9 @@ bool kino__module_partial_merge(kino__module_partial *into, const kino__module_p
 
 static void pack_row(kino__pack *pack, kino__module_row *r)
 {
-    kino__pack_int(pack, &r->rank);
-    kino__pack_u32(pack, &r->id);
-    kino__pack_u32(pack, &r->parent);
-    kino__pack_u32(pack, &r->depth);
-    kino__pack_u32(pack, &r->name);
-    kino__pack_int(pack, &r->module_id);
-    kino__pack_int(pack, &r->sums.calls);
-    kino__pack_int(pack, &r->sums.operators);
-    kino__pack_int(pack, &r->sums.host);
-    kino__pack_int(pack, &r->sums.self_host);
-    kino__pack_int(pack, &r->sums.device);
-    kino__pack_int(pack, &r->sums.self_device);
+    KINO__PACK(pack, &r->rank, &r->id, &r->parent, &r->depth, &r->name, &r->module_id,
+               &r->sums.calls, &r->sums.operators, &r->sums.host, &r->sums.self_host,
+               &r->sums.device, &r->sums.self_device);
 }
 
 void kino__module_partial_pack(kino__pack *pack, kino__module_partial *p)
@@ -182,18 +173,9 @@ void kino__module_partial_tell(const kino__module_partial *p, kino__table *table
     for (size_t i = 0; i < p->rows.count; i++) {
         const kino__module_row *r = &p->rows.items[i];
         const kino__module_sums *s = &r->sums;
-        kino__table_add_int(table, r->rank);
-        kino__table_add_int(table, r->id);
-        kino__table_add_int(table, r->parent == KINO__NO_NODE ? KINO_NO_INT : r->parent);
-        kino__table_add_int(table, r->depth);
-        kino__table_add_text(table, kino__string_pool_text(&p->texts, r->name));
-        kino__table_add_int(table, r->module_id);
-        kino__table_add_int(table, s->calls);
-        kino__table_add_int(table, s->operators);
-        kino__table_add_int(table, s->host);
-        kino__table_add_int(table, s->self_host);
-        kino__table_add_int(table, s->device);
-        kino__table_add_int(table, s->self_device);
-        kino__table_add_int(table, average(s));
+        KINO__TABLE_ADD(table, r->rank, r->id, r->parent == KINO__NO_NODE ? KINO_NO_INT : r->parent,
+                        r->depth, kino__string_pool_text(&p->texts, r->name), r->module_id,
+                        s->calls, s->operators, s->host, s->self_host, s->device, s->self_device,
+                        average(s));
     }
 }

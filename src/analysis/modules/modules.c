@@ -338,8 +338,7 @@ static void pack(kino__pack *pack, void *value)
 {
     partial *p = value;
     kino__module_partial_pack(pack, &p->modules);
-    kino__pack_tally(pack, &p->traces);
-    kino__pack_tally(pack, &p->without);
+    KINO__PACK_TALLIES(pack, &p->traces, &p->without);
     kino__pack_int(pack, &p->lightning);
 }
 

@@ -260,19 +260,9 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
 
 static void pack_row(kino__pack *pack, row *r)
 {
-    kino__pack_int(pack, &r->rank);
-    kino__pack_u32(pack, &r->name);
-    kino__pack_u32(pack, &r->shape);
-    kino__pack_u32(pack, &r->stack);
-    kino__pack_int(pack, &r->calls);
-    kino__pack_int(pack, &r->device_self);
-    kino__pack_int(pack, &r->device_total);
-    kino__pack_int(pack, &r->host_self);
-    kino__pack_int(pack, &r->host_total);
-    kino__pack_int(pack, &r->tensor_self);
-    kino__pack_int(pack, &r->tensor_total);
-    kino__pack_bool(pack, &r->is_eligible);
-    kino__pack_bool(pack, &r->has_stack);
+    KINO__PACK(pack, &r->rank, &r->name, &r->shape, &r->stack, &r->calls, &r->device_self,
+               &r->device_total, &r->host_self, &r->host_total, &r->tensor_self, &r->tensor_total,
+               &r->is_eligible, &r->has_stack);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -281,12 +271,8 @@ static void pack(kino__pack *pack, void *value)
     kino__pack_pool(pack, &p->texts);
     KINO__PACK_VEC(pack, &p->rows, pack_row);
     KINO__PACK_VEC(pack, &p->stacks, pack_row);
-    kino__pack_tally(pack, &p->traces);
-    kino__pack_tally(pack, &p->without_operators);
-    kino__pack_tally(pack, &p->without_device);
-    kino__pack_tally(pack, &p->without_shapes);
-    kino__pack_tally(pack, &p->crossing);
-    kino__pack_tally(pack, &p->folded);
+    KINO__PACK_TALLIES(pack, &p->traces, &p->without_operators, &p->without_device,
+                       &p->without_shapes, &p->crossing, &p->folded);
 }
 
 /* -- the answer -- */
@@ -355,18 +341,13 @@ static void add_ratio(const kino__analysis *a, kino__table *table, int64_t part,
 
 static void add_row(const kino__analysis *a, const partial *p, kino__table *table, const row *r)
 {
-    kino__table_add_int(table, r->rank);
-    kino__table_add_text(table, kino__string_pool_text(&p->texts, r->name));
+    KINO__TABLE_ADD(table, r->rank, kino__string_pool_text(&p->texts, r->name));
     if (r->shape == KINO_NO_STRING)
         kino__table_add_null(table);
     else
         kino__table_add_text(table, kino__string_pool_text(&p->texts, r->shape));
-    kino__table_add_int(table, r->calls);
-    kino__table_add_int(table, r->device_self);
-    kino__table_add_int(table, r->device_total);
-    kino__table_add_int(table, r->host_self);
-    kino__table_add_int(table, r->host_total);
-    kino__table_add_int(table, r->is_eligible);
+    KINO__TABLE_ADD(table, r->calls, r->device_self, r->device_total, r->host_self, r->host_total,
+                    r->is_eligible);
     add_ratio(a, table, r->tensor_self, r->device_self);
     add_ratio(a, table, r->tensor_total, r->device_total);
 }

@@ -92,10 +92,7 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_row(kino__pack *pack, blocked *b)
 {
-    kino__pack_int(pack, &b->rank);
-    kino__pack_int(pack, &b->stream);
-    kino__pack_int(pack, &b->time);
-    kino__pack_int(pack, &b->span);
+    KINO__PACK(pack, &b->rank, &b->stream, &b->time, &b->span);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -103,8 +100,7 @@ static void pack(kino__pack *pack, void *value)
     partial *p = value;
     KINO__PACK_VEC(pack, &p->rows, pack_row);
     kino__pack_tally(pack, &p->facts.unlaunched);
-    kino__pack_bool(pack, &p->facts.has_points);
-    kino__pack_bool(pack, &p->facts.is_cut);
+    KINO__PACK(pack, &p->facts.has_points, &p->facts.is_cut);
 }
 
 static const kino_column columns[] = {
@@ -132,10 +128,8 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     kino__table *table = kino__analysis_table(result, 0);
     for (size_t i = 0; i < p->rows.count; i++) {
         const blocked *b = &p->rows.items[i];
-        kino__table_add_int(table, b->rank);
-        kino__table_add_int(table, b->stream);
-        kino__table_add_int(table, b->time);
-        kino__table_add_real(table, b->span > 0 ? (double)b->time / (double)b->span : NAN);
+        KINO__TABLE_ADD(table, b->rank, b->stream, b->time,
+                        b->span > 0 ? (double)b->time / (double)b->span : NAN);
     }
     kino__queue_facts_note(&p->facts, "queues", result);
     return KINO_OK;

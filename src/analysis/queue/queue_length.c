@@ -102,18 +102,13 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_summary(kino__pack *pack, summary *s)
 {
-    kino__pack_int(pack, &s->rank);
-    kino__pack_int(pack, &s->stream);
+    KINO__PACK(pack, &s->rank, &s->stream);
     kino__pack_description(pack, &s->of);
 }
 
 static void pack_point(kino__pack *pack, point *q)
 {
-    kino__pack_int(pack, &q->rank);
-    kino__pack_int(pack, &q->stream);
-    kino__pack_int(pack, &q->ts);
-    kino__pack_int(pack, &q->length);
-    kino__pack_int(pack, &q->event);
+    KINO__PACK(pack, &q->rank, &q->stream, &q->ts, &q->length, &q->event);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -159,12 +154,9 @@ static const kino_table_info tables[] = {
 
 static void add_summary(kino__table *table, const summary *s)
 {
-    kino__table_add_int(table, s->rank);
-    kino__table_add_int(table, s->stream);
-    kino__table_add_int(table, s->of.moments.count);
-    kino__table_add_real(table, kino__moments_mean(&s->of.moments));
-    kino__table_add_real(table, kino__moments_std(&s->of.moments));
-    kino__table_add_int(table, s->of.moments.min);
+    KINO__TABLE_ADD(table, s->rank, s->stream, s->of.moments.count,
+                    kino__moments_mean(&s->of.moments), kino__moments_std(&s->of.moments),
+                    s->of.moments.min);
     for (int q = 0; q < KINO__QUARTILES; q++)
         kino__table_add_real(table, kino__description_percentile(&s->of, q));
     kino__table_add_int(table, s->of.moments.max);
@@ -181,11 +173,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
     kino__table *series = kino__analysis_table(result, 1);
     for (size_t i = 0; i < p->points.count; i++) {
         const point *q = &p->points.items[i];
-        kino__table_add_int(series, q->rank);
-        kino__table_add_int(series, q->stream);
-        kino__table_add_int(series, q->ts);
-        kino__table_add_int(series, q->length);
-        kino__table_add_int(series, q->event);
+        KINO__TABLE_ADD(series, q->rank, q->stream, q->ts, q->length, q->event);
     }
     if (!kino__param_bool(a, P_SERIES))
         kino__table_describe(series, KINO__TABLE_QUIET, NULL, NULL);

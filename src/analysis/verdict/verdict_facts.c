@@ -233,27 +233,16 @@ bool kino__verdict_merge(kino__verdict_facts *into, const kino__verdict_facts *f
 
 static void pack_step(kino__pack *pack, kino__verdict_step *s)
 {
-    kino__pack_int(pack, &s->number);
-    kino__pack_int(pack, &s->total);
-    kino__pack_int(pack, &s->exposed);
-    kino__pack_bool(pack, &s->is_host_bound);
+    KINO__PACK(pack, &s->number, &s->total, &s->exposed, &s->is_host_bound);
     for (int i = 0; i < KINO__SLOW_CAUSES; i++)
         kino__pack_int(pack, &s->part[i]);
 }
 
 static void pack_rank(kino__pack *pack, kino__verdict_rank *r)
 {
-    kino__pack_int(pack, &r->rank);
-    kino__pack_int(pack, &r->trace);
-    kino__pack_int(pack, &r->first_step);
-    kino__pack_int(pack, &r->world_size);
-    kino__pack_int(pack, &r->communication);
-    kino__pack_int(pack, &r->self);
-    kino__pack_int(pack, &r->source);
-    kino__pack_u32(pack, &r->step_count);
-    kino__pack_u32(pack, &r->group_count);
-    kino__pack_bool(pack, &r->has_steps);
-    kino__pack_bool(pack, &r->has_peer_to_peer);
+    KINO__PACK(pack, &r->rank, &r->trace, &r->first_step, &r->world_size, &r->communication,
+               &r->self, &r->source, &r->step_count, &r->group_count, &r->has_steps,
+               &r->has_peer_to_peer);
 }
 
 /* Times of a real trace are far from the limits: differences of these cannot go over. */
