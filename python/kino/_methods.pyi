@@ -877,6 +877,25 @@ class AnalysisMethods:
         ['collectives', 'sizes', 'ranks']
         """
 
+    def clock_alignment(self) -> Table:
+        """Offset and drift of each rank's clock, from matched collectives.
+
+        Ranks leave an all-reduce, all-gather, reduce-scatter, all-to-all or barrier
+        together, within microseconds: no rank can leave before all have come. The ends
+        of calls that match on two ranks (process group, sequence number, name, size)
+        show how far their clocks are apart; sends and their receives do the same. A
+        robust line through them gives offset and drift, with an error bar that holds
+        for all times of the trace. Where that is not certain (too few calls, calls
+        without a match, ends that scatter or contradict each other), the clock is left
+        as it is and the reason is given.
+
+        Tables:
+            clocks: one row per rank
+
+        >>> run.clock_alignment().name
+        'clocks'
+        """
+
     def launch_bound(self, *, steps: int | str | None = None) -> Table:
         """Whether each operator is bound by the host or by the device.
 

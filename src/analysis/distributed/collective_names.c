@@ -87,6 +87,13 @@ bool kino__collective_is_point_to_point(const kino__collective *collective)
     return kino__comm_is_point_to_point(collective->operation);
 }
 
+bool kino__collective_ends_together(const kino__collective *collective)
+{
+    return kino__str_starts_with(collective->operation, KINO__STR("all-")) ||
+           kino__str_is(collective->operation, "reduce-scatter") ||
+           kino__str_is(collective->operation, "barrier");
+}
+
 double kino__collective_bus_factor(const kino__collective *collective)
 {
     const kino__comm_operation *known = kino__comm_operation_find(collective->operation);

@@ -21,6 +21,9 @@ kino__collective kino__collective_read(kino_str text);
 /* Sends and receives: partners are other ranks, with kernels of their own. */
 bool kino__collective_is_point_to_point(const kino__collective *collective);
 
+/* No rank can leave it before all have come. */
+bool kino__collective_ends_together(const kino__collective *collective);
+
 /* Bus bandwidth / algorithm bandwidth, as nccl-tests has it; NaN where the size of the group is
  * needed and not known. */
 double kino__collective_bus_factor(const kino__collective *collective);
