@@ -30,6 +30,11 @@ typedef enum kino_type {
 #undef KINO_TYPE_ENUM
 } kino_type;
 
+/* Units of columns that refer to events of the run: an id (of JSON: a list of ids), or the name that
+ * the events a row stands for have. The web UI makes links into the timeline of them. */
+#define KINO_UNIT_EVENT      "event"
+#define KINO_UNIT_EVENT_NAME "event name"
+
 typedef struct kino_column {
     const char *name;
     kino_type type;

@@ -91,7 +91,8 @@ KINO_API KINO_NODISCARD kino_status kino_timeline_prepare(const kino_timeline *t
 
 typedef struct kino_search {
     uint32_t size;
-    /* part of the name, any case; words "cat:kernel" choose categories, "id:12" an event */
+    /* part of the name, any case; words "cat:kernel" choose categories, "id:12,15"
+     * events */
     const char *text;
     kino_area area; /* where to look; open where it is KINO_NO_TIME */
     size_t limit;   /* rows given, from the first in time; the total is returned, too */

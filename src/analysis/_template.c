@@ -97,7 +97,7 @@ static const kino_param_info params[] = {
 };
 
 static const kino_column kernel_columns[] = {
-    {"name", KINO_TYPE_STRING, NULL, "as in the trace"},
+    {"name", KINO_TYPE_STRING, KINO_UNIT_EVENT_NAME, "as in the trace"},
     {"count", KINO_TYPE_INT, "count", "number of runs, over all ranks"},
     {"total", KINO_TYPE_DURATION, NULL, "sum of its durations"},
     {"mean", KINO_TYPE_FLOAT, "ns", "total / count"},

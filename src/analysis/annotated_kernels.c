@@ -453,14 +453,14 @@ enum {
 static const kino_column kernel_columns[] = {
     [C_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
     [C_INDEX] = {"index", KINO_TYPE_INT, NULL, "index of the event in its file"},
-    [C_EVENT] = {"event", KINO_TYPE_INT, NULL, "id of the event"},
+    [C_EVENT] = {"event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of the event"},
     [C_NAME] = {"s_name", KINO_TYPE_STRING, NULL, "name of the kernel, copy or memset"},
     [C_CATEGORY] = {"s_cat", KINO_TYPE_STRING, NULL, "category"},
     [C_STREAM] = {"stream", KINO_TYPE_INT, NULL, "of the device"},
     [C_CORRELATION] = {"correlation", KINO_TYPE_INT, NULL, "shared with its launch; null: none"},
     [C_TS] = {"ts", KINO_TYPE_TIME, NULL, "start"},
     [C_DUR] = {"dur", KINO_TYPE_DURATION, NULL, "length"},
-    [C_ANNOTATION] = {"user_annotation", KINO_TYPE_INT, NULL,
+    [C_ANNOTATION] = {"user_annotation", KINO_TYPE_INT, KINO_UNIT_EVENT,
                       "id of the annotation's event; null: none"},
     [C_ANNOTATION_NAME] = {"s_user_annotation", KINO_TYPE_STRING, NULL, "its name; empty: none"},
     {0},
@@ -468,7 +468,7 @@ static const kino_column kernel_columns[] = {
 
 static const kino_column sum_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
-    {"s_user_annotation", KINO_TYPE_STRING, NULL, "empty: kernels without one"},
+    {"s_user_annotation", KINO_TYPE_STRING, KINO_UNIT_EVENT_NAME, "empty: kernels without one"},
     {"count", KINO_TYPE_INT, "count", "kernels, copies and memsets"},
     {"total_dur", KINO_TYPE_DURATION, NULL, "sum of their durations"},
     {0},

@@ -104,7 +104,8 @@ enum {
 
 static const kino_column columns[] = {
     [C_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
-    [C_NAME] = {"name", KINO_TYPE_STRING, NULL, "name of the annotation; others: the folded ones"},
+    [C_NAME] = {"name", KINO_TYPE_STRING, KINO_UNIT_EVENT_NAME,
+                "name of the annotation; others: the folded ones"},
     [C_SUM] = {"sum", KINO_TYPE_DURATION, NULL, "sum of the durations"},
     [C_MAX] = {"max", KINO_TYPE_DURATION, NULL, "longest; with compat: see the documentation"},
     [C_MIN] = {"min", KINO_TYPE_DURATION, NULL, "shortest"},

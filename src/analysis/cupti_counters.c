@@ -257,14 +257,14 @@ static const kino_column range_columns[] = {
     {"bottom_level_op", KINO_TYPE_STRING, NULL, "the innermost"},
     {"flop", KINO_TYPE_FLOAT, "count",
      "floating-point operations of the instructions counted; null: none counted"},
-    {"event", KINO_TYPE_INT, NULL, "id of the range"},
-    {"launch_event", KINO_TYPE_INT, NULL, "id of the launch"},
+    {"event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of the range"},
+    {"launch_event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of the launch"},
     {0},
 };
 
 static const kino_column value_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
-    {"event", KINO_TYPE_INT, NULL, "id of the range"},
+    {"event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of the range"},
     {"counter", KINO_TYPE_STRING, NULL, "name of the counter"},
     {"value", KINO_TYPE_FLOAT, NULL, NULL},
     {0},

@@ -223,7 +223,7 @@ enum { T_OPERATORS, T_PAIRS };
 
 static const kino_column operator_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
-    {"forward", KINO_TYPE_STRING, NULL, "forward operator"},
+    {"forward", KINO_TYPE_STRING, KINO_UNIT_EVENT_NAME, "forward operator"},
     {"backward", KINO_TYPE_STRING, NULL, "backward operator"},
     {"pairs", KINO_TYPE_INT, "count", "number of pairs"},
     SIDES(KINO_TYPE_DURATION, "device_duration", "device work of it and of what it calls"),
@@ -235,12 +235,13 @@ static const kino_column operator_columns[] = {
 
 static const kino_column pair_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
-    {"forward", KINO_TYPE_STRING, NULL, "forward operator"},
+    {"forward", KINO_TYPE_STRING, KINO_UNIT_EVENT_NAME, "forward operator"},
     {"backward", KINO_TYPE_STRING, NULL, "backward operator"},
     {"sequence", KINO_TYPE_INT, NULL, "sequence number of the backward operator"},
     {"forward_thread", KINO_TYPE_INT, NULL, "number of the thread that ran the forward pass"},
     {"linked_by", KINO_TYPE_STRING, NULL, "sequence or flow"},
-    SIDES(KINO_TYPE_INT, "event", "id of the event"),
+    {"forward_event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of the event"},
+    {"backward_event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of the event"},
     SIDES(KINO_TYPE_DURATION, "device_duration", "device work of it and of what it calls"),
     SIDES(KINO_TYPE_DURATION, "host_duration", "on the host"),
     SIDES(KINO_TYPE_INT, "kernels", "kernels of it and of what it calls"),

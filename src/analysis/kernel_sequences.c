@@ -354,7 +354,7 @@ static const kino_column columns[] = {
     [KINO__SEQUENCES_COUNT] = {"count", KINO_TYPE_INT, "count", "calls that ran this sequence"},
     {"gpu_kernel_duration", KINO_TYPE_DURATION, NULL, "sum over the kernels of all these calls"},
     {"cpu_op_duration", KINO_TYPE_DURATION, NULL, "sum over the calls"},
-    {"event", KINO_TYPE_INT, NULL, "id of the first such call"},
+    {"event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of the first such call"},
     {0},
 };
 
@@ -362,7 +362,7 @@ static const kino_column call_columns[] = {
     [KINO__SEQUENCE_CALLS_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
     [KINO__SEQUENCE_CALLS_SEQUENCE] = {"sequence", KINO_TYPE_INT, NULL,
                                        "row of the sequence within the rank, counting from 1"},
-    [KINO__SEQUENCE_CALLS_EVENT] = {"event", KINO_TYPE_INT, NULL, "id of the call"},
+    [KINO__SEQUENCE_CALLS_EVENT] = {"event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of the call"},
     {0},
 };
 

@@ -91,7 +91,7 @@ static void pack(kino__pack *pack, void *value)
 static const kino_param_info params[] = {[P_LAST_STEP] = KINO__PARAM_LAST_STEP, {0}};
 
 static const kino_column columns[] = {
-    {"name", KINO_TYPE_STRING, NULL, "as in the trace"},
+    {"name", KINO_TYPE_STRING, KINO_UNIT_EVENT_NAME, "as in the trace"},
     {"kernel_type", KINO_TYPE_STRING, NULL, "COMPUTATION, COMMUNICATION, MEMORY or OTHER"},
     {"memory_type", KINO_TYPE_STRING, NULL, "direction of a copy; null: not MEMORY"},
     {"short_name", KINO_TYPE_STRING, NULL, "without templates, arguments and return type"},

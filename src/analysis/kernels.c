@@ -395,7 +395,7 @@ enum { C_ELIGIBLE = KINO__KERNELS_TENSOR_CORES + 1, C_GRID, C_BLOCK, C_REGISTERS
 
 static const kino_column kernel_columns[] = {
     [KINO__KERNELS_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
-    [KINO__KERNELS_NAME] = {"name", KINO_TYPE_STRING, NULL, "name of the kernel"},
+    [KINO__KERNELS_NAME] = {"name", KINO_TYPE_STRING, KINO_UNIT_EVENT_NAME, "name of the kernel"},
     [KINO__KERNELS_OPERATOR] = {"operator", KINO_TYPE_STRING, NULL,
                                 "operator that launched it; null: grouped by name, or unknown"},
     [KINO__KERNELS_CALLS] = {"calls", KINO_TYPE_INT, "count", "number of runs"},

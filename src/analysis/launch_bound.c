@@ -217,7 +217,8 @@ static void pack(kino__pack *pack, void *value)
 
 static const kino_column columns[] = {
     {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
-    {"op", KINO_TYPE_STRING, NULL, "innermost operator; null: work outside operators"},
+    {"op", KINO_TYPE_STRING, KINO_UNIT_EVENT_NAME,
+     "innermost operator; null: work outside operators"},
     {"bound", KINO_TYPE_STRING, NULL, "host: the stream had run dry for most kernels; or device"},
     {"calls", KINO_TYPE_INT, "count", "calls of the operator with work on a device"},
     {"kernels", KINO_TYPE_INT, "count", "including copies and memsets"},

@@ -267,8 +267,8 @@ static const kino_column columns[] = {
     {"cpu_duration", KINO_TYPE_DURATION, NULL, "of the call"},
     {"gpu_duration", KINO_TYPE_DURATION, NULL, "of the work"},
     {"launch_delay", KINO_TYPE_DURATION, NULL, "from the end of the call to the start of the work"},
-    {"launch_event", KINO_TYPE_INT, NULL, "id of the call"},
-    {"device_event", KINO_TYPE_INT, NULL, "id of the work"},
+    {"launch_event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of the call"},
+    {"device_event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of the work"},
     {0},
 };
 

@@ -275,7 +275,7 @@ static const kino_column series_columns[] = {
     [KINO__BANDWIDTH_NAME] = {"name", KINO_TYPE_STRING, NULL, "kind of copy, or Memset"},
     [KINO__BANDWIDTH_VALUE] = {"memory_bw", KINO_TYPE_FLOAT, "GB/s",
                                "total bandwidth from then on"},
-    [KINO__BANDWIDTH_EVENT] = {"event", KINO_TYPE_INT, NULL,
+    [KINO__BANDWIDTH_EVENT] = {"event", KINO_TYPE_INT, KINO_UNIT_EVENT,
                                "id of the copy that starts or ends here"},
     {0},
 };

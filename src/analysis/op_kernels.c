@@ -446,7 +446,7 @@ static void pack(kino__pack *pack, void *value)
 
 static const kino_column columns[] = {
     {"rank", KINO_TYPE_INT, NULL, NULL},
-    {"aten_op_name", KINO_TYPE_STRING, NULL, NULL},
+    {"aten_op_name", KINO_TYPE_STRING, KINO_UNIT_EVENT_NAME, NULL},
     {"kernel_sequence", KINO_TYPE_STRING, NULL, "kernel names in launch order"},
     {"occurrence_count", KINO_TYPE_INT, "count", "calls that launched this sequence"},
     {"avg_aten_op_launch_delay", KINO_TYPE_FLOAT, "ns",

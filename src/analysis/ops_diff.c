@@ -239,7 +239,8 @@ static void pack(kino__pack *pack, void *value)
 /* -- the answer -- */
 
 static const kino_column columns[] = {
-    {"name", KINO_TYPE_STRING, NULL, "name of an operator, call, annotation or kernel"},
+    {"name", KINO_TYPE_STRING, KINO_UNIT_EVENT_NAME,
+     "name of an operator, call, annotation or kernel"},
     {"control_counts", KINO_TYPE_INT, "count", "number on the left"},
     {"control_total_duration", KINO_TYPE_DURATION, NULL, "sum of durations on the left"},
     {"test_counts", KINO_TYPE_INT, "count", "number on the right"},

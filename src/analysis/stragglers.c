@@ -344,7 +344,7 @@ static const kino_column metric_columns[] = {
      "start since the first step, in units of the mean step"},
     {"duration", KINO_TYPE_FLOAT, NULL, "in units of the mean step"},
     {"is_late", KINO_TYPE_BOOL, NULL, "among the latest `count` of the step"},
-    {"event", KINO_TYPE_INT, NULL, "id of the kernel"},
+    {"event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of the kernel"},
     {0},
 };
 

@@ -317,7 +317,7 @@ static const kino_column ratio_columns[] = {
 
 static const kino_column operator_columns[] = {
     RANK,
-    {"name", KINO_TYPE_STRING, NULL, "of the operator"},
+    {"name", KINO_TYPE_STRING, KINO_UNIT_EVENT_NAME, "of the operator"},
     {"eligible", KINO_TYPE_BOOL, NULL,
      "whether it, or an operator below it, could use tensor cores"},
     {"calls", KINO_TYPE_INT, "count", NULL},
@@ -333,7 +333,7 @@ static const kino_column operator_columns[] = {
 
 static const kino_column kernel_columns[] = {
     RANK,
-    {"name", KINO_TYPE_STRING, NULL, "of the kernel"},
+    {"name", KINO_TYPE_STRING, KINO_UNIT_EVENT_NAME, "of the kernel"},
     {"used", KINO_TYPE_BOOL, NULL, "whether it uses tensor cores, judged by its name"},
     {"calls", KINO_TYPE_INT, "count", NULL},
     {"total_duration", KINO_TYPE_DURATION, NULL, NULL},

@@ -5,7 +5,7 @@
 #include "server/route.h"
 #include "server/server_internal.h"
 
-enum { MOST_PIXELS = 32768, DEFAULT_FOUND = 1000, MOST_FOUND = 100000, MOST_QUERY = 1000 };
+enum { MOST_PIXELS = 32768, DEFAULT_FOUND = 1000, MOST_FOUND = 100000, MOST_QUERY = 32768 };
 
 /* from, to and tracks; the numbers must be deinitialised also after a failure. */
 static kino_status read_area(const kino__http_request *request, kino_area *area,

@@ -3,6 +3,8 @@
  * A text is compared once with each distinct name of a trace, which leaves one look into a table
  * for each event. Of those that match the first ones in time are kept in a heap, the latest on top;
  * tracks are in order of time, so it is soon full of early ones and the rest is only counted. */
+#include "base/search.h"
+
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -20,7 +22,7 @@ typedef struct hunt {
     const kino__tl_area *area;
     kino__buffer text; /* lower case; empty: any name */
     KINO__VEC(kino_str) categories;
-    int64_t id; /* KINO_NO_INT: any */
+    KINO__VEC(int64_t) ids; /* sorted; none: any */
     size_t limit;
     uint64_t matches;
     KINO__VEC(hit) hits; /* a heap, the last in time on top */
@@ -35,6 +37,25 @@ static char lower(char c)
 
 /* -- the words -- */
 
+/* "id:12,15" */
+static kino_status read_ids(hunt *h, kino_str word, kino_error *err)
+{
+    for (size_t at = 3, end; at <= word.size; at = end + 1) {
+        for (end = at; end < word.size && word.data[end] != ',';)
+            end++;
+        int64_t id;
+        if (!kino__str_to_int((kino_str){word.data + at, end - at}, &id))
+            return kino__fail(err, KINO_ARGUMENT,
+                              "invalid id '%.*s' (expected: numbers separated by commas)",
+                              KINO__STR_ARG(word));
+        int64_t *slot = kino__vec_add(&h->ids);
+        if (!slot)
+            return kino__fail_nomem(err);
+        *slot = id;
+    }
+    return KINO_OK;
+}
+
 static kino_status read_word(hunt *h, kino_str word, kino_error *err)
 {
     if (kino__str_starts_with(word, KINO__STR("cat:"))) {
@@ -45,16 +66,19 @@ static kino_status read_word(hunt *h, kino_str word, kino_error *err)
         return KINO_OK;
     }
     if (kino__str_starts_with(word, KINO__STR("id:"))) {
-        if (!kino__str_to_int((kino_str){word.data + 3, word.size - 3}, &h->id))
-            return kino__fail(err, KINO_ARGUMENT, "invalid id '%.*s' (expected: a number)",
-                              KINO__STR_ARG(word));
-        return KINO_OK;
+        return read_ids(h, word, err);
     }
     if (h->text.size)
         kino__buffer_add(&h->text, KINO__STR(" "));
     for (size_t i = 0; i < word.size; i++)
         kino__buffer_add(&h->text, (kino_str){(char[]){lower(word.data[i])}, 1});
     return h->text.failed ? kino__fail_nomem(err) : KINO_OK;
+}
+
+static int compare_ids(const void *left, const void *right)
+{
+    int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return a < b ? -1 : a > b;
 }
 
 static kino_status read_words(hunt *h, kino_str text, kino_error *err)
@@ -68,6 +92,8 @@ static kino_status read_words(hunt *h, kino_str text, kino_error *err)
             KINO_TRY(read_word(h, (kino_str){text.data + first, at - first}, err));
         at++;
     }
+    if (h->ids.count)
+        qsort(h->ids.items, h->ids.count, sizeof *h->ids.items, compare_ids);
     return KINO_OK;
 }
 
@@ -175,6 +201,12 @@ static bool keep(hunt *h, hit fresh)
     return true;
 }
 
+static bool has_id(const hunt *h, int64_t id)
+{
+    size_t at = KINO__SEARCH(size_t, i, 0, h->ids.count, h->ids.items[i] < id);
+    return h->ids.count == 0 || (at < h->ids.count && h->ids.items[at] == id);
+}
+
 static bool hunt_track(hunt *h, uint32_t number)
 {
     const kino__tl_track *track = &h->timeline->tracks.items[number];
@@ -192,7 +224,7 @@ static bool hunt_track(hunt *h, uint32_t number)
             break;
         if (!kino__tl_is_drawn(trace->phase[row], start, trace->dur[row]) ||
             (start < h->area->from && kino__tl_end(track, row) <= h->area->from) ||
-            (h->id != KINO_NO_INT && kino__trace_event_id(trace, row) != h->id))
+            !has_id(h, kino__trace_event_id(trace, row)))
             continue;
         if (!keep(h, (hit){start, number, row}))
             return false;
@@ -271,7 +303,7 @@ kino_status kino__timeline_search(const kino__timeline *timeline, const kino_sea
 {
     kino__tl_area area;
     KINO_TRY(kino__tl_area_init(timeline, &search->area, &area, err));
-    hunt h = {.timeline = timeline, .area = &area, .id = KINO_NO_INT, .limit = search->limit};
+    hunt h = {.timeline = timeline, .area = &area, .limit = search->limit};
     kino_status st = read_words(&h, kino__str_from(search->text), err);
     if (st == KINO_OK && !hunt_all(&h))
         st = kino__fail_nomem(err);
@@ -279,6 +311,7 @@ kino_status kino__timeline_search(const kino__timeline *timeline, const kino_sea
         add_tables(&h, result);
     kino__buffer_deinit(&h.text);
     kino__vec_deinit(&h.categories);
+    kino__vec_deinit(&h.ids);
     kino__vec_deinit(&h.hits);
     free(h.by_name);
     free(h.by_category);

@@ -35,7 +35,7 @@ WRONG = {
     "trace.json": ["from=x", "to=x", "from=5&to=5", "from=6&to=5", "from=9223372036854775808", "from=1.5"],
     "timeline/tile": ["", "pixels=0", "pixels=32769", "pixels=x", "pixels=10&from=5&to=4", "pixels=10&tracks=x", "pixels=10&tracks=0-4000000000", "pixels=10&tracks=4000000"],
     "timeline/event": ["", "id=x", "id=-1", "id=99999999999999999999", "id=9007199254740991"],
-    "timeline/search": ["", "q=", "q=a&limit=0", "q=a&limit=100001", "q=a&from=2&to=1", "q=" + "a" * 1001],
+    "timeline/search": ["", "q=", "q=a&limit=0", "q=a&limit=100001", "q=a&from=2&to=1", "q=" + "a" * 32769],
     "timeline/area": ["from=x", "from=2&to=1", "tracks=1-"],
 }
 

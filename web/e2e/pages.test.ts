@@ -102,11 +102,11 @@ describe('numbers', () => {
       }),
     );
     expect(of.rows.length).toBe(steps.rows.length);
-    const links = page.locator('main a[data-tip="Show it in the timeline"]');
+    const links = page.locator('main a.jump');
     await expect.poll(() => links.count()).toBeGreaterThan(3);
     for (const link of (await links.all()).slice(0, 6)) {
       const hash = new URLSearchParams((await link.getAttribute('href'))!.split('?')[1]);
-      expect([...windows]).toContain(`${await link.innerText()}: ${hash.get('from')} ${hash.get('to')}`);
+      expect([...windows]).toContain(`${hash.get('step')}: ${hash.get('from')} ${hash.get('to')}`);
     }
   });
 

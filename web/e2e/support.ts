@@ -25,6 +25,9 @@ export const url = need('KINO_URL');
 export const manyUrl = need('KINO_MANY_URL');
 /** ... on the first one again, below a path (without its last slash). */
 export const belowUrl = need('KINO_BELOW_URL');
+/** ... and on a run of many ranks. */
+export const wideUrl = need('KINO_WIDE_URL');
+export const wideFolder = need('KINO_WIDE');
 /** ... and on runs with a known truth. */
 export const plantedUrl = need('KINO_PLANTED_URL');
 export const plantedFolder = need('KINO_PLANTED');

@@ -275,7 +275,7 @@ describe('the rest', () => {
     await page.getByRole('button', { name: /Rank 1/ }).click();
     await expect
       .poll(async () => [...(await written()).keys()].sort())
-      .toEqual(['closed', 'filter', 'from', 'pins', 'q', 'run', 'select', 'to']);
+      .toEqual(['at', 'closed', 'filter', 'from', 'name', 'pins', 'q', 'run', 'select', 'to']);
     await settled(page);
     const again = await open(new URL(page.url()).hash.slice(2));
     await sharp(again.page);

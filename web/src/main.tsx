@@ -3,11 +3,13 @@
 import { render } from 'preact';
 import { App } from './app';
 import { startTooltips } from './components/tooltip';
+import { startKept } from './kept';
 import { startPolling } from './poll';
 import { startWarming } from './warm';
 import { startState, startTheme } from './state';
 
 startTheme();
+startKept();
 startState();
 startTooltips();
 startWarming();

@@ -80,11 +80,15 @@ function place(): Place {
   return { view: view.value, params };
 }
 
-/** The address of another page with the same run. */
-export function hashOf(toView: string, params: Record<string, string> = {}): string {
+/** The address of another page with the same run; `without` are keys of all pages to leave out. */
+export function hashOf(
+  toView: string,
+  params: Record<string, string> = {},
+  without: readonly string[] = [],
+): string {
   const now = place().params;
   const kept: Record<string, string> = {};
-  for (const key of globalKeys) if (now[key] !== undefined) kept[key] = now[key]!;
+  for (const key of globalKeys) if (now[key] !== undefined && !without.includes(key)) kept[key] = now[key]!;
   return makeHash({ view: toView, params: { ...kept, ...params } });
 }
 
@@ -144,7 +148,7 @@ export function startState(): void {
   addEventListener('hashchange', () => apply(parseHash(location.hash)));
   effect(() => {
     const text = makeHash(place());
-    if (text !== location.hash) history.replaceState(null, '', text);
+    if (text !== location.hash) history.replaceState(history.state, '', text);
   });
 }
 

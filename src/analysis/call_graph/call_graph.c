@@ -176,7 +176,7 @@ enum {
 
 static const kino_column node_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, "null: unknown"},
-    {"event", KINO_TYPE_INT, NULL, "id of the event"},
+    {"event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of the event"},
     {"name", KINO_TYPE_STRING, NULL, NULL},
     {"parent", KINO_TYPE_INT, NULL,
      "calling event, or the launch for device work; negative: the thread, see stack_root"},

@@ -203,7 +203,7 @@ static const kino_column finding_columns[] = {
     [KINO__CHECKED_FIRST] = {"first", KINO_TYPE_STRING, NULL,
                              "where: events (earliest first), byte offsets, or ranks"},
     [KINO__CHECKED_MEANING] = {"meaning", KINO_TYPE_STRING, NULL, NULL},
-    [KINO__CHECKED_EVENTS] = {"events", KINO_TYPE_JSON, NULL,
+    [KINO__CHECKED_EVENTS] = {"events", KINO_TYPE_JSON, KINO_UNIT_EVENT,
                               "ids of the first events, as an array"},
     {0},
 };

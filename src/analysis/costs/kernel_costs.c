@@ -130,7 +130,7 @@ static const kino_column kernel_columns[] = {
     [C_BLOCK] = {"block", KINO_TYPE_STRING, NULL, "threads of a block: x,y,z"},
     [C_FLOPS] = {"flops", KINO_TYPE_INT, "count", "its share of the operator's; null: unknown"},
     [C_BYTES] = {"bytes", KINO_TYPE_BYTES, NULL, "its share of the operator's; null: unknown"},
-    [C_EVENT] = {"event", KINO_TYPE_INT, NULL, "id of the event"},
+    [C_EVENT] = {"event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of the event"},
     {0},
 };
 

@@ -278,7 +278,7 @@ static const kino_column columns[] = {
     {"known", KINO_TYPE_PERCENT, NULL, "share of the time with a known cost"},
     {"kernels", KINO_TYPE_INT, "count", NULL},
     {"self_time", KINO_TYPE_DURATION, NULL, "without the layers in it"},
-    [KINO__LAYERS_EVENT] = {"event", KINO_TYPE_INT, NULL,
+    [KINO__LAYERS_EVENT] = {"event", KINO_TYPE_INT, KINO_UNIT_EVENT,
                             "id of the longest piece of its own work"},
     {0},
 };

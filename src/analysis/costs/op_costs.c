@@ -228,7 +228,7 @@ static const kino_column operator_columns[] = {
     KINO__COST_SUM_COLUMNS,
     {"tensor_cores", KINO_TYPE_PERCENT, NULL,
      "share of its time on matrix units; null: no product"},
-    {"event", KINO_TYPE_INT, NULL, "id of the longest one"},
+    {"event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of the longest one"},
     {0},
 };
 
@@ -248,7 +248,7 @@ static const kino_column direction_columns[] = {
 
 static const kino_column unknown_columns[] = {
     {"rank", KINO_TYPE_INT, NULL, "null: unknown, or all"},
-    {"op", KINO_TYPE_STRING, NULL, "operator; kernel without one"},
+    {"op", KINO_TYPE_STRING, KINO_UNIT_EVENT_NAME, "operator; kernel without one"},
     {"reason", KINO_TYPE_STRING, NULL, "why its cost is unknown"},
     {"kernels", KINO_TYPE_INT, "count", NULL},
     {"device_time", KINO_TYPE_DURATION, NULL, "on the device; on the host without one"},

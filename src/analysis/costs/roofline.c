@@ -366,7 +366,8 @@ static const kino_column point_columns[] = {
     [KINO__POINTS_AT_TARGET] = {"time_at_target", KINO_TYPE_DURATION, NULL,
                                 "time at the given share of its roof"},
     [KINO__POINTS_SAVING] = {"saving", KINO_TYPE_DURATION, NULL, "device_time - time_at_target"},
-    [KINO__POINTS_EVENT] = {"event", KINO_TYPE_INT, NULL, "id of the longest piece of work"},
+    [KINO__POINTS_EVENT] = {"event", KINO_TYPE_INT, KINO_UNIT_EVENT,
+                            "id of the longest piece of work"},
     {0},
 };
 

@@ -39,7 +39,7 @@ static const kino_column summary_columns[] = {
 static const kino_column path_columns[] = {
     [KINO__PATH_RANK] = {"rank", KINO_TYPE_INT, NULL, NULL},
     [KINO__PATH_NODE] = {"node", KINO_TYPE_INT, NULL, "index of the node, in time order"},
-    [KINO__PATH_EVENT] = {"event", KINO_TYPE_INT, NULL, "id of its event"},
+    [KINO__PATH_EVENT] = {"event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of its event"},
     [KINO__PATH_NAME] = {"name", KINO_TYPE_STRING, NULL, "of the event"},
     [KINO__PATH_IS_START] = {"is_start", KINO_TYPE_BOOL, NULL,
                              "start of the event (otherwise its end)"},
@@ -57,7 +57,8 @@ static const kino_column type_columns[] = {
 
 static const kino_column breakdown_columns[] = {
     [KINO__PATH_PARTS_RANK] = {"rank", KINO_TYPE_INT, NULL, NULL},
-    [KINO__PATH_PARTS_EVENT] = {"event_idx", KINO_TYPE_INT, NULL, "id of the charged event"},
+    [KINO__PATH_PARTS_EVENT] = {"event_idx", KINO_TYPE_INT, KINO_UNIT_EVENT,
+                                "id of the charged event"},
     [KINO__PATH_PARTS_DURATION] = {"duration", KINO_TYPE_DURATION, NULL, NULL},
     [KINO__PATH_PARTS_TYPE] = {"type", KINO_TYPE_STRING, NULL, "of the edge"},
     {"s_name", KINO_TYPE_STRING, NULL, "name of the event, without templates and arguments"},
@@ -87,7 +88,7 @@ static const kino_column graph_columns[] = {
 static const kino_column node_columns[] = {
     [KINO__PATH_NODES_RANK] = {"rank", KINO_TYPE_INT, NULL, NULL},
     [KINO__PATH_NODES_NODE] = {"node", KINO_TYPE_INT, NULL, NULL},
-    [KINO__PATH_NODES_EVENT] = {"event", KINO_TYPE_INT, NULL, "id of its event"},
+    [KINO__PATH_NODES_EVENT] = {"event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of its event"},
     [KINO__PATH_NODES_TS] = {"ts", KINO_TYPE_TIME, NULL, NULL},
     [KINO__PATH_NODES_IS_START] = {"is_start", KINO_TYPE_BOOL, NULL, NULL},
     {"is_blocking", KINO_TYPE_BOOL, NULL, "whether the event is a call that waits for the device"},
@@ -100,7 +101,7 @@ static const kino_column edge_columns[] = {
     [KINO__PATH_EDGES_END] = {"end", KINO_TYPE_INT, NULL, "node"},
     [KINO__PATH_EDGES_TYPE] = {"type", KINO_TYPE_STRING, NULL, NULL},
     [KINO__PATH_EDGES_WEIGHT] = {"weight", KINO_TYPE_DURATION, NULL, NULL},
-    {"attributed_event", KINO_TYPE_INT, NULL, "id of the charged event"},
+    {"attributed_event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of the charged event"},
     {0},
 };
 

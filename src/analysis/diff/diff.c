@@ -271,7 +271,7 @@ static const kino_column step_columns[] = {
 };
 
 static const kino_column op_columns[] = {
-    [KINO__DIFF_NAMES_NAME] = {"name", KINO_TYPE_STRING, NULL, "of the operator"},
+    [KINO__DIFF_NAMES_NAME] = {"name", KINO_TYPE_STRING, KINO_UNIT_EVENT_NAME, "of the operator"},
     [KINO__DIFF_NAMES_CHANGE] = {"change", KINO_TYPE_STRING, NULL,
                                  "new: only on the right; gone: only on the left; both"},
     [KINO__DIFF_NAMES_LEFT] =
@@ -287,7 +287,7 @@ static const kino_column op_columns[] = {
 };
 
 static const kino_column kernel_columns[] = {
-    [KINO__DIFF_NAMES_NAME] = {"name", KINO_TYPE_STRING, NULL, "of the kernel"},
+    [KINO__DIFF_NAMES_NAME] = {"name", KINO_TYPE_STRING, KINO_UNIT_EVENT_NAME, "of the kernel"},
     [KINO__DIFF_NAMES_CHANGE] = {"change", KINO_TYPE_STRING, NULL,
                                  "new: only on the right; gone: only on the left; both"},
     [KINO__DIFF_NAMES_LEFT] =

@@ -157,13 +157,13 @@ static const kino_column gap_columns[] = {
     {"sync", KINO_TYPE_STRING, NULL, "call in which this thread waited when the gap began"},
     {"before", KINO_TYPE_STRING, NULL, "the work that ended last"},
     {"after", KINO_TYPE_STRING, NULL, "the work that ended the gap"},
-    {"event", KINO_TYPE_INT, NULL, "id of the span `name`"},
-    {"op_event", KINO_TYPE_INT, NULL, NULL},
-    {"python_event", KINO_TYPE_INT, NULL, NULL},
-    {"sync_event", KINO_TYPE_INT, NULL, NULL},
-    {"before_event", KINO_TYPE_INT, NULL, NULL},
-    {"after_event", KINO_TYPE_INT, NULL, NULL},
-    {"launch_event", KINO_TYPE_INT, NULL, "null: not in the trace"},
+    {"event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of the span `name`"},
+    {"op_event", KINO_TYPE_INT, KINO_UNIT_EVENT, NULL},
+    {"python_event", KINO_TYPE_INT, KINO_UNIT_EVENT, NULL},
+    {"sync_event", KINO_TYPE_INT, KINO_UNIT_EVENT, NULL},
+    {"before_event", KINO_TYPE_INT, KINO_UNIT_EVENT, NULL},
+    {"after_event", KINO_TYPE_INT, KINO_UNIT_EVENT, NULL},
+    {"launch_event", KINO_TYPE_INT, KINO_UNIT_EVENT, "null: not in the trace"},
     {0},
 };
 
@@ -181,7 +181,7 @@ static const kino_column activity_columns[] = {
     {"name", KINO_TYPE_STRING, NULL, "span with most of that time"},
     {"op", KINO_TYPE_STRING, NULL, "operator enclosing it"},
     {"python", KINO_TYPE_STRING, NULL, "Python function enclosing it"},
-    {"event", KINO_TYPE_INT, NULL, "id of the span `name`"},
+    {"event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of the span `name`"},
     {0},
 };
 

@@ -200,7 +200,7 @@ static const kino_param_info params[] = {
 static const kino_column statistic_columns[] = {
     [KINO__STATISTICS_RANK] = RANK,
     [KINO__STATISTICS_DEVICE] = DEVICE,
-    [KINO__STATISTICS_OPERATOR] = {"operator_name", KINO_TYPE_STRING, NULL, NULL},
+    [KINO__STATISTICS_OPERATOR] = {"operator_name", KINO_TYPE_STRING, KINO_UNIT_EVENT_NAME, NULL},
     [KINO__STATISTICS_CALLS] = {"calls", KINO_TYPE_INT, "count",
                                 "calls of the operator, on any device"},
     [KINO__STATISTICS_INCREASE] = {"size_increase", KINO_TYPE_BYTES, NULL,
@@ -225,8 +225,8 @@ static const kino_column event_columns[] = {
     {"allocation_time", KINO_TYPE_TIME, NULL, "null: before the trace or the window"},
     {"release_time", KINO_TYPE_TIME, NULL, "null: after the trace or the window"},
     {"duration", KINO_TYPE_DURATION, NULL, "release - allocation"},
-    {"allocation_event", KINO_TYPE_INT, NULL, "id"},
-    {"release_event", KINO_TYPE_INT, NULL, "id"},
+    {"allocation_event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id"},
+    {"release_event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id"},
     {0},
 };
 
@@ -247,7 +247,7 @@ static const kino_column peak_columns[] = {
     [KINO__PEAKS_TIME] = {"peak_time", KINO_TYPE_TIME, NULL, "when the peak was first reached"},
     [KINO__PEAKS_OPERATOR] = {"operator", KINO_TYPE_STRING, NULL,
                               "operator whose allocation reached the peak"},
-    [KINO__PEAKS_EVENT] = {"event_id", KINO_TYPE_INT, NULL, "size of that allocation"},
+    [KINO__PEAKS_EVENT] = {"event_id", KINO_TYPE_INT, KINO_UNIT_EVENT, "size of that allocation"},
     [KINO__PEAKS_RESERVED] = {"peak_reserved", KINO_TYPE_BYTES, NULL,
                               "most memory held by the allocator"},
     [KINO__PEAKS_TOTAL] = {"total_memory", KINO_TYPE_BYTES, NULL, "of the device"},

@@ -255,7 +255,7 @@ static const kino_column action_columns[] = {
     {"tid", KINO_TYPE_INT, NULL, "thread"},
     {"start", KINO_TYPE_TIME, NULL, NULL},
     {"duration", KINO_TYPE_DURATION, NULL, NULL},
-    {"event_id", KINO_TYPE_INT, NULL, NULL},
+    {"event_id", KINO_TYPE_INT, KINO_UNIT_EVENT, NULL},
     {0},
 };
 

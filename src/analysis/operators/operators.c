@@ -293,7 +293,8 @@ enum {
 
 #define COMMON_COLUMNS                                                                             \
     [KINO__OPERATORS_RANK] = {"rank", KINO_TYPE_INT, NULL, "null: unknown"},                       \
-    [KINO__OPERATORS_NAME] = {"name", KINO_TYPE_STRING, NULL, "name of the operator"},             \
+    [KINO__OPERATORS_NAME] = {"name", KINO_TYPE_STRING, KINO_UNIT_EVENT_NAME,                      \
+                              "name of the operator"},                                             \
     [KINO__OPERATORS_SHAPE] = {"input_shape", KINO_TYPE_STRING, NULL,                              \
                                "shapes of the inputs; null: grouped by name, or not recorded"},    \
     [KINO__OPERATORS_CALLS] = {"calls", KINO_TYPE_INT, "count", "number of calls"},                \

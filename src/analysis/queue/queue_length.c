@@ -140,7 +140,7 @@ static const kino_column series_columns[] = {
     {"stream", KINO_TYPE_INT, NULL, NULL},
     {"ts", KINO_TYPE_TIME, NULL, "when it changed"},
     {"queue_length", KINO_TYPE_INT, NULL, "length from then on"},
-    {"event", KINO_TYPE_INT, NULL, "id of the launch, or of the work that starts"},
+    {"event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of the launch, or of the work that starts"},
     {0},
 };
 

@@ -286,6 +286,8 @@ TEST(timeline_search_finds_parts_of_names_in_any_case_and_in_order_of_time)
     CHECK_STR(search_ids(&v, "cat:KERNEL cat:gpu_memcpy"), "6;13");
     CHECK_STR(search_ids(&v, "memcpy  htod"), "13");
     CHECK_STR(search_ids(&v, "id:5"), "5");
+    CHECK_STR(search_ids(&v, "id:13,4,9999,2"), "2;4;13");
+    CHECK_STR(search_ids(&v, "id:13,4 cat:cpu_op"), "4");
     CHECK_STR(search_ids(&v, "nowhere"), "");
     CHECK_STR(search_ids(&v, "cat:nowhere"), "");
     CHECK_STR(analysis_rows(v.result, "count", NULL), "0,0");
@@ -296,7 +298,9 @@ TEST(timeline_search_finds_parts_of_names_in_any_case_and_in_order_of_time)
     kino_result *result;
     search.text = "id:x";
     CHECK_EQ(kino_timeline_search(v.timeline, &search, &result, &err), KINO_ARGUMENT);
-    CHECK_STR(err.message, "invalid id 'id:x' (expected: a number)");
+    CHECK_STR(err.message, "invalid id 'id:x' (expected: numbers separated by commas)");
+    search.text = "id:4,";
+    CHECK_EQ(kino_timeline_search(v.timeline, &search, &result, &err), KINO_ARGUMENT);
     view_free(&v);
 }
 

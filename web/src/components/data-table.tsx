@@ -1,10 +1,12 @@
 // The table of every page: virtual rows, sort, filter, groups, export, and the definition of each number as a
 // tooltip. The state a link must restore (sort, filter, group) is in the URL under the table's id.
 import type { VNode } from 'preact';
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { CellValue, Column, Table } from '../api';
 import { formatCount, formatRows, titleOf } from '../format';
+import { keep, recall } from '../kept';
 import { urlSignal } from '../state';
+import { go, linkColumn, wishOf, type Wish } from '../wish';
 import { Empty } from './basic';
 import { SearchBox, Select } from './controls';
 import { download } from './download';
@@ -39,12 +41,24 @@ export interface DataTableProps {
   exportUrl?: (format: 'csv') => string;
   selected?: (row: CellValue[], index: number) => boolean;
   tools?: VNode;
+  /** The event a row stands for; otherwise what its columns say. False: rows stand for nothing. */
+  jump?: false | ((row: CellValue[]) => Wish | null);
 }
 
 const rowHeight = 24;
 
+/** A click that ends the marking of a text is not one on the row. */
+const isMarkingText = () => (getSelection()?.toString() ?? '') !== '';
+
 function parseSort(text: string): Sort | null {
   return text ? { column: text.replace(/^-/, ''), descending: text.startsWith('-') } : null;
+}
+
+/** State that going back to the page finds again. */
+function useKept<T>(key: string, initial: T): [T, (value: T) => void] {
+  const [value, setValue] = useState(() => recall(key, initial));
+  useEffect(() => keep(key, value), [key, value]);
+  return [value, setValue];
 }
 
 export function DataTable(props: DataTableProps) {
@@ -54,7 +68,7 @@ export function DataTable(props: DataTableProps) {
   const sortKey = urlSignal(`${id}.sort`, first);
   const filterKey = urlSignal(`${id}.filter`, '');
   const groupKey = urlSignal(`${id}.group`, '');
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const [open, setOpen] = useKept<ReadonlySet<string>>(`${id}.open`, new Set());
   const sort = parseSort(sortKey.value);
 
   const shown = useMemo(() => {
@@ -167,7 +181,7 @@ interface GridProps extends Omit<DataTableProps, 'sort'> {
 function Grid(props: GridProps) {
   const { table, items, shown, heads, expand, open, toggle, onRow, sort } = props;
   const scroller = useRef<HTMLDivElement>(null);
-  const [active, setActive] = useState(-1);
+  const [active, setActive] = useKept(`${props.id}.active`, -1);
   const keyOf = (i: number) => {
     const item = items[i];
     return item === undefined ? String(i) : item.kind === 'row' ? `r${item.row}` : `g${item.key}`;
@@ -175,13 +189,33 @@ function Grid(props: GridProps) {
   const virtual = useVirtual(scroller, items.length, rowHeight, keyOf);
   const widths = useMemo(() => columnWidths(table, shown, heads, digitWidth()), [table, shown]);
 
+  useLayoutEffect(() => {
+    scroller.current!.scrollTop = recall(`${props.id}.scroll`, 0);
+  }, []);
+  const wish = useMemo(() => {
+    const { jump = (row) => wishOf(table, row) } = props;
+    return jump || (() => null);
+  }, [table, props.jump]);
+  const linkAt = linkColumn(table, shown);
+
   const act = (item: Item | undefined) => {
     if (!item) return;
-    if (item.kind === 'group') toggle(item.key);
-    else {
-      if (expand) toggle(`row ${item.row}`);
-      onRow?.(table.rows[item.row]!, item.row);
-    }
+    if (item.kind === 'group') return toggle(item.key);
+    const row = table.rows[item.row]!;
+    if (expand) toggle(`row ${item.row}`);
+    onRow?.(row, item.row);
+    if (!expand && !onRow) follow(item);
+  };
+  /** To the event in the timeline; false: the row stands for none. */
+  const follow = (item: Item): boolean => {
+    const to = item.kind === 'row' ? wish(table.rows[item.row]!) : null;
+    if (to) go(to);
+    return to !== null;
+  };
+  /** Undefined: neither open nor closed. */
+  const isOpen = (item: Item | undefined): boolean | undefined => {
+    if (item?.kind === 'group') return item.open;
+    return item && expand ? open.has(`row ${item.row}`) : undefined;
   };
   const onKey = (event: KeyboardEvent) => {
     if (event.target !== scroller.current) return;
@@ -199,9 +233,10 @@ function Grid(props: GridProps) {
       const next = Math.max(0, Math.min(items.length - 1, active + steps[event.key]!));
       setActive(next);
       virtual.scrollToIndex(next, { align: 'auto' });
-    } else if (event.key === 'Enter' || event.key === ' ') act(item);
-    else if (event.key === 'ArrowRight' && item?.kind === 'group' && !item.open) toggle(item.key);
-    else if (event.key === 'ArrowLeft' && item?.kind === 'group' && item.open) toggle(item.key);
+    } else if (event.key === 'Enter' && item && !onRow && follow(item)) keep(`${props.id}.active`, active);
+    else if (event.key === 'Enter' || event.key === ' ') act(item);
+    else if (event.key === 'ArrowRight' && isOpen(item) === false) act(item);
+    else if (event.key === 'ArrowLeft' && isOpen(item)) act(item);
     else return;
     event.preventDefault();
   };
@@ -216,6 +251,7 @@ function Grid(props: GridProps) {
       aria-rowcount={items.length + 1}
       aria-colcount={shown.length}
       onKeyDown={onKey}
+      onScroll={(e) => keep(`${props.id}.scroll`, e.currentTarget.scrollTop)}
       aria-activedescendant={active >= 0 ? `${props.id}-row-${active}` : undefined}
       style={{
         '--columns': widths.template,
@@ -237,12 +273,16 @@ function Grid(props: GridProps) {
               ref={expand ? (element: HTMLElement | null) => virtual.measureElement(element) : undefined}>
               <Row
                 {...props}
+                wish={wish}
+                linkAt={linkAt}
                 item={item}
                 index={at.index}
                 active={at.index === active}
                 opened={opened}
                 onClick={() => {
+                  if (isMarkingText()) return;
                   setActive(at.index);
+                  keep(`${props.id}.active`, at.index);
                   act(item);
                 }}
               />

@@ -13,6 +13,7 @@ export {
   type Choice,
 } from './controls';
 export { DataTable, type DataTableProps } from './data-table';
+export { Jump } from './jump';
 export { Tree, type TreeProps } from './tree';
 export { Ring, type RingItem } from './ring';
 export { Bars, Legend, type BarsProps } from './bars';

@@ -3,6 +3,8 @@ import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { CellValue, Column, Table } from '../api';
 import { exactCell, formatCell } from '../format';
+import type { Wish } from '../wish';
+import { JumpCell } from './jump';
 import { isNumeric, type Item } from './table-model';
 
 export interface RowProps {
@@ -15,6 +17,9 @@ export interface RowProps {
   selected?: (row: CellValue[], index: number) => boolean;
   onRow?: (row: CellValue[], index: number) => void;
   expand?: (row: CellValue[]) => VNode;
+  /** The event the row stands for, and the column whose cells lead to it. */
+  wish: (row: CellValue[]) => Wish | null;
+  linkAt: number;
   item: Item;
   index: number;
   active: boolean;
@@ -24,20 +29,21 @@ export interface RowProps {
 
 /** While scrolling, rows that stay are the same: their content is made once. */
 export function Row(props: RowProps) {
-  const { table, item, index, active, opened, shown, open, cell, selected, onRow } = props;
-  const inputs = [table, item, index, active, opened, shown, open, cell, selected, onRow];
+  const { table, item, index, active, opened, shown, open, cell, selected, onRow, wish } = props;
+  const inputs = [table, item, index, active, opened, shown, open, cell, selected, onRow, wish];
   return useMemo(() => rowContent(props), inputs);
 }
 
 function rowContent(props: RowProps) {
-  const { table, item, shown, index, active, opened, onClick, onRow, expand } = props;
+  const { table, item, shown, index, active, opened, onClick, onRow, expand, linkAt } = props;
+  const to = item.kind === 'row' ? props.wish(table.rows[item.row]!) : null;
   const frame = {
     id: `${props.id}-row-${index}`,
     role: 'row' as const,
     'aria-rowindex': index + 2,
     class:
       `table-row${active ? ' active' : ''}${item.kind === 'group' ? ' group' : ''}` +
-      `${item.kind === 'group' || onRow || expand ? ' clickable' : ''}` +
+      `${item.kind === 'group' || onRow || expand || to ? ' clickable' : ''}` +
       `${item.kind === 'row' && props.selected?.(table.rows[item.row]!, item.row) ? ' selected' : ''}`,
     onClick,
   };
@@ -62,6 +68,10 @@ function rowContent(props: RowProps) {
     );
   }
   const row = table.rows[item.row]!;
+  const contentOf = (c: number) => {
+    const column = table.columns[c]!;
+    return props.cell?.(row, column) ?? formatCell(row[c] ?? null, column);
+  };
   return (
     <div {...frame} aria-expanded={expand ? opened : undefined}>
       {shown.map((c, i) => {
@@ -74,7 +84,7 @@ function rowContent(props: RowProps) {
                 {opened ? '▾' : '▸'}
               </span>
             ) : null}
-            {props.cell?.(row, column) ?? formatCell(value, column)}
+            {c === linkAt && to ? <JumpCell to={to}>{contentOf(c)}</JumpCell> : contentOf(c)}
           </div>
         );
       })}

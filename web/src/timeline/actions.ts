@@ -15,7 +15,7 @@ import {
   type Flow,
   type Store,
 } from './store';
-import { fitRange, focusRange, spanOf, surroundings } from './view';
+import { fitRange, focusRange, surroundings } from './view';
 import { TrackKind } from './track-kind';
 
 let detailsRequest: AbortController | null = null;
@@ -126,8 +126,8 @@ export function flowsOf(event: EventRef, links: Record<string, CellValue>[]): Fl
 /** Tracks with more rows stay thin when one jumps to them. */
 const READABLE_ROWS = 60;
 
-/** Opens what hides a track and scrolls so that the row is on the screen. */
-export function revealTrack(store: Store, id: number, row = 0): void {
+/** Opens what hides a track and scrolls so that the row is on the screen, `isCentred`: in its middle. */
+export function revealTrack(store: Store, id: number, row = 0, isCentred = false): void {
   const track = store.model.byId.get(id);
   if (!track) return;
   if (store.layout.value.pinned.some((l) => l.track?.id === id)) return;
@@ -148,9 +148,9 @@ export function revealTrack(store: Store, id: number, row = 0): void {
   if (!line) return;
   const room = store.height - layout.pinnedHeight;
   const top = line.y + (line.track!.kind === TrackKind.Counter ? 0 : row * line.rowHeight);
-  if (top < store.scrollTop || top + line.rowHeight + 8 > store.scrollTop + room) {
+  if (isCentred) store.setScroll(Math.max(0, top - (room - line.rowHeight) / 2));
+  else if (top < store.scrollTop || top + line.rowHeight + 8 > store.scrollTop + room)
     store.setScroll(Math.max(0, top - room / 3));
-  }
 }
 
 /** Brings an event into sight: centred when it was not, without touching the zoom when it can be seen. */
@@ -170,22 +170,14 @@ export function goToEvent(store: Store, event: EventRef): void {
   showEvent(store, event);
 }
 
-/** An event of which only the number is known (a link from another page): selected, and brought into sight
- *  unless the window is given too. */
-export async function goToId(store: Store, id: number, isShown = true): Promise<void> {
+/** An event of which only the number is known: selected, and brought into sight. */
+export async function goToId(store: Store, id: number): Promise<void> {
   const signal = startMove();
   try {
-    const result = await fetchEvent(id, signal);
-    const event = refOf(objects(tableOf(result, 'event'))[0] ?? {});
+    const event = refOf(objects(tableOf(await fetchEvent(id, signal), 'event'))[0] ?? {});
     if (signal.aborted) return;
-    if (event) {
-      // of the whole run even a long event is only a line: a link is about the event and what is around it
-      const range = { from: event.start, to: event.start + event.dur };
-      if (isShown && event.dur < spanOf(store.view) / 12)
-        store.setView(surroundings(range, store.model.bounds));
-      selectEvent(store, event);
-      revealTrack(store, event.track, event.row);
-    } else toast('This event is not shown in the timeline.');
+    if (event) goToEvent(store, event);
+    else toast('This event is not shown in the timeline.');
   } catch (e) {
     if (!signal.aborted) toast(`The event cannot be shown: ${messageOf(e)}`, 'bad');
   }

@@ -4,6 +4,7 @@
 //   firstPaint     when the first complete picture was drawn (ms since the page was opened); null: not yet
 //   isSharp        the last picture of the tracks had every tile it wanted
 //   from, to       the stretch of time of the last picture
+//   selected       the selected event: its id, the rank and name of its track, and its place in the picture
 //   arrows         flows that were drawn over it
 //   isWritten      the address says what is shown: it is written once things have come to rest
 
@@ -16,6 +17,7 @@ export interface Frames {
   isSharp: boolean;
   from: number;
   to: number;
+  selected: { id: number; rank: number | null; track: string; x: number; y: number; width: number } | null;
   arrows: number;
   isWritten: boolean;
 }
@@ -36,6 +38,7 @@ export function frames(): Frames {
     isSharp: false,
     from: 0,
     to: 0,
+    selected: null,
     arrows: 0,
     isWritten: false,
   });

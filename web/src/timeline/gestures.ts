@@ -31,6 +31,7 @@ export function watchTracks(store: Store, canvas: HTMLCanvasElement): Undo {
   };
 
   const onDown = (e: PointerEvent): void => {
+    store.isArriving = false;
     if (e.button > 1) return;
     const { x, y } = place(e);
     press = {
@@ -93,6 +94,7 @@ export function watchTracks(store: Store, canvas: HTMLCanvasElement): Undo {
   };
 
   const onWheel = (e: WheelEvent): void => {
+    store.isArriving = false;
     const { x } = place(e);
     const unit =
       e.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : e.deltaMode === WheelEvent.DOM_DELTA_PAGE ? 400 : 1;
@@ -257,7 +259,7 @@ export function watchHeader(store: Store, canvas: HTMLCanvasElement): Undo {
     e.clientY - canvas.getBoundingClientRect().top > MAP_HEIGHT + RULER_HEIGHT;
   const clickStep = (e: MouseEvent, time: number): void => {
     const step = isInSteps(e) ? store.model.steps.find((s) => timeIn(s, time)) : undefined;
-    if (step?.id != null) void act.goToId(store, step.id, false);
+    if (step?.id != null) void act.goToId(store, step.id);
   };
   const onUp = (e: PointerEvent): void => {
     const area = store.drag;

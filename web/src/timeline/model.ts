@@ -45,6 +45,8 @@ export interface Lost extends Range {
 
 export interface Model {
   tracks: Track[];
+  /** those of all traces, shown or not */
+  allTracks: readonly { track: number; trace: number; rank: number | null }[];
   byId: Map<number, Track>;
   /** how far one can pan and zoom out: the data and a little air */
   bounds: Range;
@@ -54,6 +56,8 @@ export interface Model {
   extent: Range;
   /** of the first trace that has any: the ruler shows one line of them */
   steps: Step[];
+  /** the event of each step of each rank */
+  stepEvents: readonly { rank: number | null; step: number; id: number }[];
   lost: Lost[];
   /** for the small picture of the run: streams first, spread over the traces */
   mapTracks: number[];
@@ -161,6 +165,14 @@ function stepsOf(rows: Row[]): Step[] {
     }));
 }
 
+function stepEventsOf(rows: Row[]): Model['stepEvents'] {
+  return rows.flatMap((r) =>
+    typeof r.number === 'number' && typeof r.id === 'number'
+      ? [{ rank: numberOf(r.rank), step: r.number, id: r.id }]
+      : [],
+  );
+}
+
 /** Borders that are not known are those of the run. */
 function lostOf(row: Row, bounds: Range): Lost {
   const trace = numberOf(row.trace);
@@ -210,11 +222,17 @@ export function makeModel(
   const bounds = withAir(extent);
   return {
     tracks,
+    allTracks: all.map((r) => ({
+      track: numberOf(r.track) ?? 0,
+      trace: numberOf(r.trace) ?? 0,
+      rank: numberOf(r.rank),
+    })),
     byId: new Map(tracks.map((t) => [t.id, t])),
     bounds,
     extent,
     isPart: rows.length < all.length,
     steps: stepsOf(objects(tableOf(result, 'steps')).filter(isShown)),
+    stepEvents: stepEventsOf(objects(tableOf(result, 'steps'))),
     lost: objects(tableOf(result, 'lost')).map((r) => lostOf(r, bounds)),
     mapTracks: pickMapTracks(tracks),
     compact: new Set(tracks.filter((t) => isThin(t, tracks[0]!)).map((t) => t.id)),

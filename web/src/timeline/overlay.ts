@@ -9,6 +9,15 @@ import { eachLine } from './render';
 import type { Area, EventRef, Flow, Store } from './store';
 import { FONT } from './text';
 
+/** Where an event is drawn, for frames.ts. */
+function placeOf(store: Store, event: EventRef) {
+  const track = store.model.byId.get(event.track);
+  const [box] = boxesOf(store, event);
+  if (!track || !box) return null;
+  const { x, width } = box;
+  return { id: event.id, rank: track.rank, track: track.name, x, y: box.y + box.height / 2, width };
+}
+
 export function createOverlay(canvas: HTMLCanvasElement) {
   const c = canvas.getContext('2d')!;
 
@@ -32,6 +41,7 @@ export function createOverlay(canvas: HTMLCanvasElement) {
       frames().arrows = drawn.length;
       outline(store, selection.event, p.css.selection, 2.5);
     } else frames().arrows = 0;
+    frames().selected = selection.kind === 'event' ? placeOf(store, selection.event) : null;
     if (store.cursor && !store.drag) line(store.cursor.x, p.css.dim, 0.35, store.height);
   }
 

@@ -123,7 +123,8 @@ export function Stage({ store, onSearch }: { store: Store; onSearch: () => void 
       head.current!.style.height = `${headerHeight(store)}px`;
       // the panel opened over the selection: bring it back into sight
       const { event } = store.selection.peek() as { event?: EventRef };
-      if (event && store.height < before) revealTrack(store, event.track, event.row);
+      if (event && (store.height < before || store.isArriving))
+        revealTrack(store, event.track, event.row, store.isArriving);
       store.invalidate(DRAW_ALL);
       store.flush();
     };

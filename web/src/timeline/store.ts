@@ -3,6 +3,7 @@
 // the panels show are signals. Whoever changes something calls invalidate; drawing happens once per frame.
 import { computed, signal } from '@preact/signals';
 import type { Result, Table } from '../api';
+import type { Wish } from '../wish';
 import { makeLayout, type Layout } from './layout';
 import type { Model } from './model';
 import { createTileCache } from './tile-cache';
@@ -123,6 +124,10 @@ export function createStore(model: Model) {
     hover: null as EventRef | null,
     hoverText: signal<{ x: number; y: number; lines: string[] } | null>(null),
     drag: null as Area | null,
+    /** what a link is about, while it is looked for */
+    pending: null as Wish | null,
+    /** the selection was reached by a link and nobody has moved since: it stays in the middle */
+    isArriving: false,
     selection: signal<Selection>({ kind: 'none' }),
     details: signal<{ id: number; result: Result | null; error: string | null } | null>(null),
     areaTables: signal<{ result: Result | null; error: string | null } | null>(null),

@@ -3,7 +3,9 @@
 // address.
 import { batch, effect } from '@preact/signals';
 import { traceList, traceText, urlSignal, view as page } from '../state';
-import { clearSelection, goToId, selectArea } from './actions';
+import { paramsOf, WISH_KEYS, wishOfParams } from '../wish';
+import { clearSelection, selectArea } from './actions';
+import { arrive } from './arrive';
 import { frames } from './frames';
 import { allGroups } from './layout';
 import { search } from './search';
@@ -14,14 +16,19 @@ const WRITE_AFTER_MS = 300;
 export interface UrlState {
   from: string;
   to: string;
+  /** an event's id or an area; with what else is known of the event (wish.ts) */
   select: string;
+  name: string;
+  at: string;
+  rank: string;
+  step: string;
   pins: string;
   closed: string;
   filter: string;
   q: string;
 }
 
-const KEYS: readonly (keyof UrlState)[] = ['from', 'to', 'select', 'pins', 'closed', 'filter', 'q'];
+const KEYS: readonly (keyof UrlState)[] = [...WISH_KEYS, 'from', 'to', 'pins', 'closed', 'filter', 'q'];
 
 /** An event is its number; an area `from-to:tracks`. */
 export function selectionText(s: Selection): string {
@@ -30,10 +37,8 @@ export function selectionText(s: Selection): string {
   return `${Math.floor(s.area.from)}~${Math.ceil(s.area.to)}~${traceText(s.area.tracks)}`;
 }
 
-export function parseSelection(
-  text: string,
-): { id: number } | { from: number; to: number; tracks: number[] } | null {
-  if (/^\d{1,16}$/.test(text)) return { id: Number(text) };
+/** Null when it is not an area. */
+export function parseArea(text: string): { from: number; to: number; tracks: number[] } | null {
   const area = /^(-?\d{1,16})~(-?\d{1,16})~([\d,-]+)$/.exec(text);
   const tracks = area && traceList(area[3]);
   return area && tracks ? { from: Number(area[1]), to: Number(area[2]), tracks } : null;
@@ -45,6 +50,17 @@ export function parseWindow(from: string, to: string): { from: number; to: numbe
   return Number(to) > Number(from) ? { from: Number(from), to: Number(to) } : null;
 }
 
+const NO_EVENT = { select: '', name: '', at: '', rank: '', step: '' };
+
+/** What is selected, or is being looked for. */
+function eventState(store: Store): Partial<UrlState> {
+  const selection = store.selection.value;
+  if (store.pending) return paramsOf(store.pending);
+  if (selection.kind !== 'event') return { select: selectionText(selection) };
+  const { id, name, start } = selection.event;
+  return paramsOf({ id, name, at: start });
+}
+
 function stateOf(store: Store): UrlState {
   const { view, model } = store;
   const isWhole = view.from === model.bounds.from && view.to === model.bounds.to;
@@ -52,7 +68,8 @@ function stateOf(store: Store): UrlState {
   return {
     from: isWhole ? '' : String(Math.floor(view.from)),
     to: isWhole ? '' : String(Math.ceil(view.to)),
-    select: selectionText(store.selection.value),
+    ...NO_EVENT,
+    ...eventState(store),
     pins: store.pinned.value.join(','),
     closed: traceText(
       groups.flatMap((key, i) => (store.closed.value.has(key) !== model.closed.has(key) ? [i] : [])),
@@ -86,19 +103,19 @@ function applyState(store: Store, now: UrlState, before: UrlState | null): void 
   if (isNew('q') && now.q !== store.search.value.query) void search(store, now.q);
   const range = parseWindow(now.from, now.to);
   if (isNew('from') || isNew('to')) store.setView(range ?? store.model.bounds);
-  if (isNew('select')) applySelection(store, now.select, range === null);
+  if (WISH_KEYS.some(isNew)) applySelection(store, now, range === null);
   store.invalidate();
 }
 
-function applySelection(store: Store, text: string, isCentred: boolean): void {
-  const wish = parseSelection(text);
-  if (text === selectionText(store.selection.value)) return;
-  if (!wish) clearSelection(store);
-  else if ('id' in wish) void goToId(store, wish.id, isCentred);
-  else {
-    selectArea(store, wish);
-    if (isCentred) store.setView(wish);
-  }
+function applySelection(store: Store, now: UrlState, isCentred: boolean): void {
+  const area = parseArea(now.select);
+  const wish = area ? null : wishOfParams({ ...now });
+  if (now.select !== '' && now.select === selectionText(store.selection.value)) return;
+  if (area) {
+    selectArea(store, area);
+    if (isCentred) store.setView(area);
+  } else if (wish) void arrive(store, wish, isCentred);
+  else clearSelection(store);
 }
 
 /** Keeps both in step until the returned function is called. */

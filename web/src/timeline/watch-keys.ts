@@ -39,6 +39,7 @@ export function watchKeys(store: Store, search: () => void): Undo {
   };
   const onDown = (e: KeyboardEvent): void => {
     if (isTyping(e.target) || document.querySelector('dialog[open]')) return;
+    store.isArriving = false;
     const motion = motionOf(e);
     if (motion) {
       const h = held.get(motion);

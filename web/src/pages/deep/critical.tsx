@@ -86,7 +86,6 @@ export function CriticalPath() {
               result={result}
               table={part}
               title="Along the path"
-              event="event_idx"
               group={['s_name', 'type', 'bound_by', 'cat']}
               columns={['rank', 's_name', 'duration', 'type', 'cat', 'bound_by', 'pid', 'tid', 'stream']}
               titles={{ s_name: 'Name' }}

@@ -13,7 +13,7 @@ import {
   View,
   type Sort,
 } from '../../components';
-import { analyses, goTo, hashOf } from '../../state';
+import { analyses, hashOf } from '../../state';
 import { missing } from '../common/tables';
 
 interface DeepProps {
@@ -93,28 +93,16 @@ interface TablePanelProps {
   sort?: Sort;
   group?: readonly string[];
   height?: number;
-  /** A row leads to its event in the timeline. */
-  event?: string;
   expand?: (row: CellValue[]) => VNode;
   cell?: (row: CellValue[], column: Column) => VNode | string | undefined;
 }
 
 export function TablePanel(props: TablePanelProps) {
-  const { result, title, help, event } = props;
+  const { result, title, help } = props;
   const table = typeof props.table === 'string' ? tableOf(result, props.table) : props.table;
   if (table.rows.length === 0) return null;
-  const at = event ? table.columns.findIndex((c) => c.name === event) : -1;
-  const onRow =
-    at >= 0
-      ? (row: CellValue[]) => typeof row[at] === 'number' && goTo('timeline', { select: String(row[at]) })
-      : undefined;
   return (
-    <Panel
-      title={title}
-      help={
-        [help, at >= 0 ? 'A row shows its event in the timeline.' : ''].filter(Boolean).join('\n') ||
-        undefined
-      }>
+    <Panel title={title} help={help}>
       <DataTable
         table={table}
         id={table.name}
@@ -125,7 +113,6 @@ export function TablePanel(props: TablePanelProps) {
         height={props.height}
         expand={props.expand}
         cell={props.cell}
-        onRow={onRow}
         exportUrl={() => urlOf(`analyses/${result.analysis}.csv`, { ...paramsOf(result), table: table.name })}
       />
     </Panel>

@@ -137,7 +137,6 @@ export function LaunchStats() {
               result={result}
               table="launch_stats"
               title="Launches"
-              event="launch_event"
               sort={{ column: 'launch_delay', descending: true }}
               columns={['rank', 'correlation', 'cpu_duration', 'gpu_duration', 'launch_delay']}
               group={['rank']}

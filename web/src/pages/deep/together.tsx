@@ -1,7 +1,8 @@
 // What ranks do together: collectives, and who keeps the others waiting.
 import { column, columnIndex, tableOf, type Result } from '../../api';
 import { Bars, HeatMap, Panel } from '../../components';
-import { goTo, urlSignal } from '../../state';
+import { urlSignal } from '../../state';
+import { go } from '../../wish';
 import { rankKey, rankLabel } from '../common/tables';
 import { Deep, Nothing, NumberParam, TablePanel } from './frame';
 import { wide } from './shared';
@@ -97,7 +98,7 @@ function StartMap({ result }: { result: Result }) {
         )}
         onSelect={(r, c) => {
           const event = find(ranks[r], turns[c])?.[eventAt];
-          if (typeof event === 'number') goTo('timeline', { select: String(event) });
+          if (typeof event === 'number') go({ id: event });
         }}
       />
     </Panel>
@@ -137,7 +138,6 @@ export function Stragglers() {
               result={result}
               table="metric"
               title="Collectives compared"
-              event="event"
               group={['rank', 'iteration']}
               columns={[
                 'rank',

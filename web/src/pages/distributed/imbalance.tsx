@@ -1,10 +1,10 @@
 // Rank by step: which worker waited for which, and when. A rank that is pale among dark ones in "waiting"
 // is the one that the others wait for.
 import { useMemo } from 'preact/hooks';
-import { column, objects, tableOf, type Result } from '../../api';
+import { column, tableOf, type Result } from '../../api';
 import { Empty, HeatMap, Panel, Select } from '../../components';
-import { goTo, urlSignal } from '../../state';
-import { asNumber, rankKey } from '../common/tables';
+import { urlSignal } from '../../state';
+import { go } from '../../wish';
 import { AVERAGE, mapOf, OUTSIDE, stepNames, workersOf } from './numbers';
 
 const METRICS = [
@@ -45,20 +45,7 @@ const METRICS = [
   },
 ] as const;
 
-/** Windows of the steps by rank, for the way into the timeline. */
-function windowsOf(overview: Result | null): Map<string, { from: number; to: number }> {
-  const found = new Map<string, { from: number; to: number }>();
-  if (!overview) return found;
-  for (const row of objects(tableOf(overview, 'step_breakdown'))) {
-    const from = asNumber(row.start);
-    const total = asNumber(row.total);
-    if (from !== null && total !== null)
-      found.set(`${rankKey(row.rank)}\n${row.step}`, { from, to: from + total });
-  }
-  return found;
-}
-
-export function Imbalance({ result, overview }: { result: Result; overview: Result | null }) {
+export function Imbalance({ result }: { result: Result }) {
   const choice = urlSignal('map', 'waiting');
   const waits = column(tableOf(result, 'communication_overview'), 'synchronizing_time').some(
     (value) => value !== null,
@@ -71,10 +58,9 @@ export function Imbalance({ result, overview }: { result: Result; overview: Resu
     const steps = stepNames(table).filter((step) => step !== AVERAGE && step !== OUTSIDE);
     return { workers, steps, values: mapOf(table, [...metric.columns], workers, steps) };
   }, [table, metric]);
-  const windows = useMemo(() => windowsOf(overview), [overview]);
   const show = (row: number, at: number) => {
-    const window = windows.get(`${data.workers[row]!.key.split('/')[0]}\n${data.steps[at]}`);
-    if (window) goTo('timeline', { from: String(window.from), to: String(window.to) });
+    const rank = Number(data.workers[row]!.key.split('/')[0]);
+    go({ step: Number(data.steps[at]), rank: Number.isInteger(rank) ? rank : undefined });
   };
   return (
     <Panel

@@ -113,7 +113,6 @@ function Devices({ result }: { result: Result }) {
 export default function Distributed() {
   const choice = urlSignal('step', AVERAGE);
   const loaded = useResult('distributed');
-  const overview = useResult('overview');
   const isEmpty = (result: Result) =>
     result.input.ranks.length < 2 && tableOf(result, 'communication_overview').rows.length === 0;
   const nothing = 'distributed view not available: no trace has collectives';
@@ -135,7 +134,7 @@ export default function Distributed() {
                 <ComputationStacks result={result} step={step} />
                 <CommunicationStacks result={result} step={step} />
               </div>
-              <Imbalance result={result} overview={overview.result} />
+              <Imbalance result={result} />
               <Operations result={result} />
               <Collectives />
               <Devices result={result} />

@@ -133,23 +133,12 @@ function Tables({
                 (c) => c.type === 'string' || c.name === 'rank' || c.name === 'stream' || c.name === 'step',
               )
               .map((c) => c.name)}
-            onRow={eventRow(table)}
             exportUrl={() => urlOf(`analyses/${info.name}.csv`, { ...params, table: table.name })}
           />
         )}
       </Panel>
     </>
   );
-}
-
-/** A table with one column of events leads into the timeline. */
-function eventRow(table: Table) {
-  const at = table.columns.findIndex(
-    (c) => c.name === 'event' || c.name === 'launch_event' || c.name === 'event_idx',
-  );
-  if (at < 0) return undefined;
-  return (row: Table['rows'][number]) =>
-    typeof row[at] === 'number' && goTo('timeline', { select: String(row[at]) });
 }
 
 const nameOf = (info: AnalysisInfo, table: Table): string =>

@@ -1,11 +1,10 @@
 // Kernels: which ones take the time of the device, who launched them, and how much of it uses tensor cores.
 import { useMemo } from 'preact/hooks';
-import { objects, tableOf, urlOf, type CellValue, type Column, type Result, type Table } from '../../api';
+import { objects, tableOf, urlOf, type Result, type Table } from '../../api';
 import { DataTable, Empty, Notes, Page, Panel, Ring, useResult, View } from '../../components';
 import { formatPercent } from '../../format';
 import { GroupedTable, useGrouped } from '../common/grouped';
-import { TimelineName } from '../common/links';
-import { addUp, ALL, asNumber, asText, missing, ofRank, place, shownColumns, sumOf } from '../common/tables';
+import { addUp, ALL, asNumber, asText, missing, ofRank, shownColumns, sumOf } from '../common/tables';
 import './kernels.css';
 
 const PAGE_HELP =
@@ -78,10 +77,6 @@ function KernelTable({ result, rank }: { result: Result; rank: string }) {
   const table = useMemo(() => ofRank(tableOf(result, 'kernels'), rank), [result, rank]);
   const group = asText(result.params.group);
   const filled = new Set(shownColumns(table, rank));
-  const cell = (row: CellValue[], column: Column) => {
-    if (column.name !== 'name') return undefined;
-    return <TimelineName name={asText(row[place(table, 'name')])} />;
-  };
   return (
     <DataTable
       key={group}
@@ -98,7 +93,6 @@ function KernelTable({ result, rank }: { result: Result; rank: string }) {
         'tensor_cores_used',
       ]}
       height={640}
-      cell={cell}
       exportUrl={() => urlOf('analyses/kernels.csv', { group })}
     />
   );

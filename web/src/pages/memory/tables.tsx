@@ -4,8 +4,8 @@ import { tableOf, urlOf, type CellValue, type Column, type Result } from '../../
 import { DataTable, Empty, TextBox } from '../../components';
 import { formatBytes, formatCount, formatTime } from '../../format';
 import { urlSignal } from '../../state';
-import { EventLink, TimelineName } from '../common/links';
-import { asNumber, asText, missing, place } from '../common/tables';
+import { EventLink } from '../common/links';
+import { asNumber, missing, place } from '../common/tables';
 import { ofDevice, ofSize, parseSize, ROWS, type Device, type Range } from './numbers';
 
 interface TableProps {
@@ -63,11 +63,6 @@ export function Statistics({ result, device, range }: TableProps) {
       sort={{ column: 'self_size_increase', descending: true }}
       search={['operator_name']}
       height={520}
-      cell={(row, column) =>
-        column.name === 'operator_name' ? (
-          <TimelineName name={asText(row[place(table, 'operator_name')])} />
-        ) : undefined
-      }
       exportUrl={() => urlOf('analyses/memory.csv', exportParams(device, range, 'memory_statistics'))}
     />
   );

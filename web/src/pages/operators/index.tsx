@@ -1,9 +1,8 @@
 // Operators: which ones take the time, on the host and on the device, with shapes and call stacks.
 import { useMemo } from 'preact/hooks';
-import { tableOf, urlOf, type CellValue, type Column, type Result, type Table } from '../../api';
+import { tableOf, urlOf, type Result, type Table } from '../../api';
 import { DataTable, Notes, Page, Panel, Ring, View } from '../../components';
 import { GroupedTable, useGrouped } from '../common/grouped';
-import { TimelineName } from '../common/links';
 import { addUp, ALL, asText, ofRank, place, rankKey, shownColumns, sumOf } from '../common/tables';
 import { CallStacks } from './call-stacks';
 import './operators.css';
@@ -56,10 +55,6 @@ function OperatorTable({ result, rank }: OperatorTableProps) {
   const table = useMemo(() => ofRank(tableOf(result, 'operators'), rank), [result, rank]);
   const group = asText(result.params.group);
   const at = (name: string) => place(table, name);
-  const cell = (row: CellValue[], column: Column) => {
-    if (column.name !== 'name') return undefined;
-    return <TimelineName name={asText(row[at('name')])} />;
-  };
   const device = sumOf(table, 'device_self_duration') !== null;
   return (
     <DataTable
@@ -72,7 +67,6 @@ function OperatorTable({ result, rank }: OperatorTableProps) {
       search={['name', 'input_shape']}
       group={rank === ALL ? ['name', 'rank'] : group === 'name-shape' ? ['name'] : []}
       height={640}
-      cell={cell}
       expand={(row) => (
         <CallStacks
           of={{

@@ -3,10 +3,10 @@ import { useMemo } from 'preact/hooks';
 import { tableOf, urlOf, type Result } from '../../api';
 import { Bars, DataTable, Empty, Panel, Ring } from '../../components';
 import { formatCount, formatDuration, formatPercent } from '../../format';
-import { goTo, urlSignal } from '../../state';
+import { urlSignal } from '../../state';
+import { go, wishOf } from '../../wish';
 import { ChartOrTable } from '../common/chart-or-table';
-import { WindowLink } from '../common/links';
-import { ALL, asText, ofRank, place, rankLabel, shownColumns } from '../common/tables';
+import { ALL, ofRank, place, rankLabel, shownColumns } from '../common/tables';
 import { colorOf, executions, meanExecution, ROLES, stepsOf, windowOf, type Execution } from './numbers';
 
 const ROLE_HELP =
@@ -24,15 +24,15 @@ function StepTable({ result, rank }: { result: Result; rank: string }) {
       columns={shownColumns(table, rank)}
       titles={{ cpu_exec: 'CPU Exec', dataloader: 'DataLoader' }}
       height={252}
-      cell={(row, column) => {
-        if (column.name !== 'step') return undefined;
-        const { from, to } = windowOf(table, row);
-        return <WindowLink from={from} to={to} text={asText(row[at('step')]) || 'whole trace'} />;
-      }}
+      cell={(row, column) => (column.name === 'step' && row[at('step')] === null ? 'whole trace' : undefined)}
+      jump={(row) => ({ ...wishOf(table, row), ...windowOf(table, row) })}
       exportUrl={() => urlOf('analyses/overview.csv', { table: 'step_breakdown' })}
     />
   );
 }
+
+/** What is no number is no step or rank of its own: the whole trace, all ranks. */
+const numberOf = (text: string | undefined) => (/^\d+$/.test(text ?? '') ? Number(text) : undefined);
 
 function StepBars({ result, rank }: { result: Result; rank: string }) {
   const steps = stepsOf(tableOf(result, 'step_breakdown'), rank);
@@ -44,7 +44,14 @@ function StepBars({ result, rank }: { result: Result; rank: string }) {
       values={steps.series.map((one) => one.values)}
       unit="ns"
       height={280}
-      onSelect={(at) => goTo('timeline', { from: String(steps.from[at]), to: String(steps.to[at]) })}
+      onSelect={(at) =>
+        go({
+          from: steps.from[at],
+          to: steps.to[at],
+          step: numberOf(steps.names[at]),
+          rank: numberOf(rank),
+        })
+      }
     />
   );
 }

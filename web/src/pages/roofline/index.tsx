@@ -1,22 +1,11 @@
 // Roofline: what operators, layers or kernels compute and move against the limits of the device; layers as a tree with
 // forward and backward columns; how much of the device the steps use.
 import { useMemo } from 'preact/hooks';
-import { tableOf, urlOf, type CellValue, type Column, type Result, type Table } from '../../api';
+import { tableOf, urlOf, type CellValue, type Column, type Result } from '../../api';
 import { DataTable, Empty, Page, Panel, Select, Tree, useResult, View } from '../../components';
 import { urlSignal } from '../../state';
-import { EventLink } from '../common/links';
 import { RankSelect } from '../common/ranks';
-import {
-  ALL,
-  asNumber,
-  asText,
-  chosenRank,
-  missing,
-  ofRank,
-  place,
-  ranksOf,
-  shownColumns,
-} from '../common/tables';
+import { ALL, asText, chosenRank, missing, ofRank, place, ranksOf, shownColumns } from '../common/tables';
 import { Chart } from './chart';
 import { ceilingsOf, pointsOf } from './model';
 import './roofline.css';
@@ -66,17 +55,9 @@ const LAYER_COLUMNS = [
   'self_time',
 ];
 
-/** The name of a row leads to its longest piece of work. */
-function linkTo(table: Table, otherwise: string) {
-  const nameAt = place(table, 'name');
-  const eventAt = place(table, 'event');
-  return (row: CellValue[], column: Column) => {
-    if (column.name !== 'name') return undefined;
-    const event = asNumber(row[eventAt]);
-    const text = asText(row[nameAt]) || otherwise;
-    return event === null ? text : <EventLink id={event} text={text} />;
-  };
-}
+/** Work without a name is outside of all layers. */
+const named = (row: CellValue[], column: Column, at: number) =>
+  column.name === 'name' ? asText(row[at]) || 'outside of layers' : undefined;
 
 function Points({ result, rank, by }: { result: Result; rank: string; by: string }) {
   const table = useMemo(() => ofRank(tableOf(result, 'roofline'), rank), [result, rank]);
@@ -107,7 +88,7 @@ function Points({ result, rank, by }: { result: Result; rank: string; by: string
           sort={{ column: 'device_time', descending: true }}
           search={['name']}
           height={420}
-          cell={linkTo(table, 'outside of layers')}
+          cell={(row, column) => named(row, column, place(table, 'name'))}
           exportUrl={() => urlOf('analyses/roofline.csv', { by })}
         />
       </Panel>
@@ -130,7 +111,7 @@ function Layers({ result, rank }: { result: Result; rank: string }) {
       titles={LAYER_TITLES}
       depth={2}
       height={480}
-      cell={linkTo(table, 'outside of layers')}
+      cell={(row, column) => named(row, column, place(table, 'name'))}
     />
   );
 }

@@ -1,5 +1,5 @@
 // SQL over the run: an editor with line numbers, the schema at its side, the history of what was asked.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { post, urlOf, type Result, type Table } from '../../api';
 import {
   Button,
@@ -15,7 +15,8 @@ import {
   useKeyHelp,
 } from '../../components';
 import { formatDuration } from '../../format';
-import { goTo, run, span, traces, urlSignal } from '../../state';
+import { run, span, traces, urlSignal } from '../../state';
+import { withEvents } from '../../wish';
 import { forgetHistory, history, remember } from './history';
 import { SchemaBrowser } from './schema';
 import './sql.css';
@@ -181,10 +182,10 @@ function History({ onPick }: { onPick: (sql: string) => void }) {
 }
 
 function Outcome({ answer, sql }: { answer: Answer; sql: string }) {
+  const found: Table | undefined = answer.result?.tables[0];
+  const table = useMemo(() => found && withEvents(found), [found]);
   if (answer.error !== null) return <ErrorBox message={answer.error} />;
-  const table: Table | undefined = answer.result?.tables[0];
   if (!table) return answer.busy ? <Loading height={200} /> : null;
-  const eventAt = table.columns.findIndex((c) => c.name === 'id' || c.name === 'event');
   const notes = [
     ...(answer.result?.input.notes ?? []),
     ...(answer.result?.truncated ? ['There are more rows: add a LIMIT or a WHERE, or save all as CSV.'] : []),
@@ -203,11 +204,6 @@ function Outcome({ answer, sql }: { answer: Answer; sql: string }) {
         id="result"
         height={560}
         titles={Object.fromEntries(table.columns.map((c) => [c.name, c.name]))}
-        onRow={
-          eventAt < 0
-            ? undefined
-            : (row) => typeof row[eventAt] === 'number' && goTo('timeline', { select: String(row[eventAt]) })
-        }
         exportUrl={() => urlOf('query.csv', { sql, limit: 1000000 })}
       />
       <Notes notes={notes} />
