@@ -46,7 +46,8 @@ static void parse(kino_str bytes)
     char *copy = malloc(bytes.size + 1); /* of just this size, so that reading beyond it is seen */
     require(copy != NULL);
     memcpy(copy, bytes.data, bytes.size);
-    if (kino__pickle_parse((kino_str){copy, bytes.size}, &tree, &root, &cut, NULL) == KINO_OK) {
+    if (kino__pickle_parse((kino_str){copy, bytes.size}, NULL, &tree, &root, &cut, NULL) ==
+        KINO_OK) {
         require(root < tree.nodes.count);
         require(cut == KINO__PICKLE_COMPLETE || cut <= bytes.size);
         look_at_values(&tree, bytes.size);

@@ -11,24 +11,21 @@
 #include "base/error.h"
 #include "base/json_chars.h"
 #include "base/json_out.h"
-#include "codec/source.h"
-#include "reader/pickle.h"
+#include "reader/document.h"
 #include "reader/reader.h"
 #include "store/derive.h"
 #include "store/describe.h"
 #include "store/event_args.h"
 #include "store/event_builder.h"
 
-enum { STACK_FRAMES = 16, JSON_BYTES_PER_VALUE = 2 };
+enum { STACK_FRAMES = 16 };
 
 /* -- what the file holds -- */
 
 typedef struct dump {
     const kino__load_context *context;
-    kino__buffer unpacked;
-    kino__arena arena; /* of JSON */
-    kino__value_tree tree;
-    kino__value root, groups;
+    kino__document document;
+    kino__value groups;
     int64_t rank; /* KINO_NO_INT: unknown */
     kino__event_builder events;
     kino__event_args args;
@@ -39,27 +36,25 @@ typedef struct dump {
 
 static void deinit(dump *d)
 {
-    kino__buffer_deinit(&d->unpacked);
+    kino__document_deinit(&d->document);
     kino__buffer_deinit(&d->scratch);
-    kino__arena_deinit(&d->arena);
-    kino__value_tree_deinit(&d->tree);
     kino__event_builder_deinit(&d->events);
     kino__event_args_deinit(&d->args);
 }
 
 static kino__value member(const dump *d, kino__value dict, const char *key)
 {
-    return kino__value_get(&d->tree, dict, key);
+    return kino__value_get(&d->document.tree, dict, key);
 }
 
 static int64_t member_int(const dump *d, kino__value dict, const char *key)
 {
-    return kino__value_int(&d->tree, member(d, dict, key));
+    return kino__value_int(&d->document.tree, member(d, dict, key));
 }
 
 static kino_str member_text(const dump *d, kino__value dict, const char *key)
 {
-    return kino__value_text(&d->tree, member(d, dict, key));
+    return kino__value_text(&d->document.tree, member(d, dict, key));
 }
 
 /* Null where there is none; JSON has 0. */
@@ -69,60 +64,13 @@ static int64_t member_time(const dump *d, kino__value dict, const char *key)
     return time > 0 ? time : KINO_NO_INT;
 }
 
-/* -- the bytes -- */
-
-static kino_status unpack(dump *d, kino_str *bytes, kino__compression compression, kino_error *err)
-{
-    enum { PIECE = 1 << 18 };
-    uint64_t most = kino__load_most(d->context, bytes->size, KINO__TEXT_RATIO);
-    kino__source *source = NULL;
-    bool is_damaged = false;
-    KINO_TRY(kino__source_open(compression, *bytes, &source, err));
-    kino_status st = KINO_OK;
-    for (size_t size = PIECE; st == KINO_OK && size == PIECE;) {
-        char *to = kino__buffer_reserve(&d->unpacked, PIECE);
-        size = to ? kino__source_read(source, to, PIECE, &is_damaged) : 0;
-        d->unpacked.size += size;
-        if (!to)
-            st = kino__fail_nomem(err);
-        else if (d->unpacked.size > most)
-            st = kino__fail_expansion(bytes->size, most, err);
-    }
-    kino__source_close(source);
-    if (is_damaged)
-        kino__ledger_add(d->ledger, KINO__DAMAGE_COMPRESSION, d->unpacked.size);
-    *bytes = kino__buffer_str(&d->unpacked);
-    return st;
-}
-
-static kino_status parse(dump *d, kino_str bytes, kino_error *err)
-{
-    if (kino__pickle_is(bytes)) {
-        uint64_t cut_at;
-        KINO_TRY(kino__pickle_parse(bytes, &d->tree, &d->root, &cut_at, err));
-        if (cut_at != KINO__PICKLE_COMPLETE)
-            kino__ledger_add(d->ledger, KINO__DAMAGE_TRUNCATED, cut_at);
-        return KINO_OK;
-    }
-    const kino__json_in *json;
-    kino__json_in_limits limits = {bytes.size, KINO__JSON_IN_DEPTH_MAX,
-                                   bytes.size / JSON_BYTES_PER_VALUE + 1};
-    KINO_TRY(kino__json_in_parse(bytes, &limits, &d->arena, &json, err));
-    d->root = kino__value_add_json(&d->tree, json);
-    return d->tree.failed ? kino__fail_nomem(err) : KINO_OK;
-}
-
-/* Pickles of other things are common: PyTorch's memory snapshots above all. */
+/* Pickles of other things are common. */
 static kino_status check(const dump *d, kino_error *err)
 {
-    if (kino__value_type_of(&d->tree, d->root) != KINO__VALUE_DICT)
+    if (kino__value_type_of(&d->document.tree, d->document.root) != KINO__VALUE_DICT)
         return kino__fail(err, KINO_FORMAT, "not a flight-recorder dump: not a dictionary");
-    if (member(d, d->root, "device_traces") != KINO__NO_VALUE ||
-        member(d, d->root, "segments") != KINO__NO_VALUE)
-        return kino__fail(err, KINO_FORMAT,
-                          "a PyTorch memory snapshot, which Kino cannot read yet");
-    if (member(d, d->root, "entries") == KINO__NO_VALUE &&
-        member(d, d->root, "pg_config") == KINO__NO_VALUE)
+    if (member(d, d->document.root, "entries") == KINO__NO_VALUE &&
+        member(d, d->document.root, "pg_config") == KINO__NO_VALUE)
         return kino__fail(err, KINO_FORMAT, "not a flight-recorder dump: no entries, no pg_config");
     return KINO_OK;
 }
@@ -153,20 +101,22 @@ static void add_int(dump *d, const char *key, int64_t value)
 
 static void add_bool(dump *d, const char *key, kino__value value)
 {
-    if (kino__value_type_of(&d->tree, value) == KINO__VALUE_BOOL)
-        add_arg(d, key, kino__value_is_true(&d->tree, value) ? KINO__ARG_TRUE : KINO__ARG_FALSE, 0);
+    if (kino__value_type_of(&d->document.tree, value) == KINO__VALUE_BOOL)
+        add_arg(d, key,
+                kino__value_is_true(&d->document.tree, value) ? KINO__ARG_TRUE : KINO__ARG_FALSE,
+                0);
 }
 
 /* The sizes of a tensor as JSON; returns how many elements it has, KINO_NO_INT: unknown. */
 static int64_t add_tensor(const dump *d, kino__json *json, kino__value tensor)
 {
-    kino__value_iter sizes = kino__value_iterate(&d->tree, tensor);
+    kino__value_iter sizes = kino__value_iterate(&d->document.tree, tensor);
     kino__value size;
     int64_t elements = 1;
     bool is_known = true;
     kino__json_begin_array(json);
     while (kino__value_next(&sizes, &size)) {
-        int64_t number = kino__value_int(&d->tree, size);
+        int64_t number = kino__value_int(&d->document.tree, size);
         kino__json_int(json, number);
         is_known = is_known && number >= 0 && !__builtin_mul_overflow(elements, number, &elements);
     }
@@ -178,7 +128,7 @@ static int64_t add_tensor(const dump *d, kino__json *json, kino__value tensor)
 static void add_sizes(dump *d, const char *key, const char *elements_key, kino__value list)
 {
     kino__json json = {.out = &d->scratch};
-    kino__value_iter tensors = kino__value_iterate(&d->tree, list);
+    kino__value_iter tensors = kino__value_iterate(&d->document.tree, list);
     kino__value tensor;
     int64_t total = 0;
     d->scratch.size = 0;
@@ -190,7 +140,7 @@ static void add_sizes(dump *d, const char *key, const char *elements_key, kino__
         total = is_known ? total : KINO_NO_INT;
     }
     kino__json_end_array(&json);
-    if (kino__value_count(&d->tree, list)) {
+    if (kino__value_count(&d->document.tree, list)) {
         add_arg(d, key, KINO__ARG_JSON, text_of(d, kino__buffer_str(&d->scratch)));
         add_int(d, elements_key, total);
     }
@@ -200,7 +150,7 @@ static void add_sizes(dump *d, const char *key, const char *elements_key, kino__
 static void add_stack(dump *d, kino__value frames)
 {
     kino__json json = {.out = &d->scratch};
-    kino__value_iter it = kino__value_iterate(&d->tree, frames);
+    kino__value_iter it = kino__value_iterate(&d->document.tree, frames);
     kino__value frame;
     bool has_source = false;
     d->scratch.size = 0;
@@ -218,7 +168,7 @@ static void add_stack(dump *d, kino__value frames)
         kino__buffer_deinit(&line);
     }
     kino__json_end_array(&json);
-    if (kino__value_count(&d->tree, frames))
+    if (kino__value_count(&d->document.tree, frames))
         add_arg(d, "Stack", KINO__ARG_JSON, text_of(d, kino__buffer_str(&d->scratch)));
 }
 
@@ -241,17 +191,17 @@ typedef struct group {
 /* Entries have (name, description); who is in it stands in pg_config. */
 static group group_of(const dump *d, kino__value entry)
 {
-    kino__value_iter it = kino__value_iterate(&d->tree, member(d, entry, "process_group"));
+    kino__value_iter it = kino__value_iterate(&d->document.tree, member(d, entry, "process_group"));
     kino__value part;
     group g = {{"", 0}, {"", 0}, {"", 0}};
     if (kino__value_next(&it, &part))
-        g.name = kino__value_text(&d->tree, part);
+        g.name = kino__value_text(&d->document.tree, part);
     if (kino__value_next(&it, &part))
-        g.description = kino__value_text(&d->tree, part);
-    it = kino__value_iterate(&d->tree, d->groups);
+        g.description = kino__value_text(&d->document.tree, part);
+    it = kino__value_iterate(&d->document.tree, d->groups);
     kino__value key, config;
     while (g.name.size && kino__value_next(&it, &key) && kino__value_next(&it, &config))
-        if (kino__str_equal(kino__value_text(&d->tree, key), g.name))
+        if (kino__str_equal(kino__value_text(&d->document.tree, key), g.name))
             g.ranks = member_text(d, config, "ranks");
     return g;
 }
@@ -264,7 +214,8 @@ static int64_t duration_of(const dump *d, kino__value entry, int64_t created, bo
     double ms;
     int64_t completed = member_time(d, entry, "time_discovered_completed_ns");
     *is_bound = false;
-    if (kino__value_real(&d->tree, member(d, entry, "duration_ms"), &ms) && ms > 0 && ms < 1e12)
+    if (kino__value_real(&d->document.tree, member(d, entry, "duration_ms"), &ms) && ms > 0 &&
+        ms < 1e12)
         return (int64_t)(ms * 1e6 + 0.5);
     if (completed == KINO_NO_INT || completed < created)
         return KINO_NO_TIME;
@@ -276,8 +227,8 @@ static void add_arguments(dump *d, kino__value entry, const group *g)
 {
     kino_str name = member_text(d, entry, "profiling_name");
     kino__value dtypes = member(d, entry, "input_dtypes"), dtype = KINO__NO_VALUE;
-    kino__value_iter it = kino__value_iterate(&d->tree, dtypes);
-    bool is_p2p = kino__value_is_true(&d->tree, member(d, entry, "is_p2p"));
+    kino__value_iter it = kino__value_iterate(&d->document.tree, dtypes);
+    bool is_p2p = kino__value_is_true(&d->document.tree, member(d, entry, "is_p2p"));
     add_text(d, "Collective name", operation_of(name));
     add_arg(d, "Process Group Name", KINO__ARG_TEXT, text_of(d, g->name));
     add_text(d, "Process Group Description", g->description);
@@ -287,7 +238,7 @@ static void add_arguments(dump *d, kino__value entry, const group *g)
     add_sizes(d, "Input sizes", "In msg nelems", member(d, entry, "input_sizes"));
     add_sizes(d, "Output sizes", "Out msg nelems", member(d, entry, "output_sizes"));
     if (kino__value_next(&it, &dtype))
-        add_text(d, "dtype", kino__value_text(&d->tree, dtype));
+        add_text(d, "dtype", kino__value_text(&d->document.tree, dtype));
     add_text(d, "State", member_text(d, entry, "state"));
     add_bool(d, "Retired", member(d, entry, "retired"));
     add_int(d, "Record id", member_int(d, entry, "record_id"));
@@ -339,15 +290,15 @@ static void add_entry(dump *d, kino__value entry)
 
 static void add_entries(dump *d)
 {
-    kino__value entries = member(d, d->root, "entries"), entry;
-    kino__value_iter it = kino__value_iterate(&d->tree, entries);
+    kino__value entries = member(d, d->document.root, "entries"), entry;
+    kino__value_iter it = kino__value_iterate(&d->document.tree, entries);
     d->first_ns = INT64_MAX;
     while (kino__value_next(&it, &entry)) {
         int64_t created = member_time(d, entry, "time_created_ns");
         if (created != KINO_NO_INT && created < d->first_ns)
             d->first_ns = created;
     }
-    it = kino__value_iterate(&d->tree, entries);
+    it = kino__value_iterate(&d->document.tree, entries);
     while (kino__value_next(&it, &entry))
         add_entry(d, entry);
     if (d->first_ns == INT64_MAX)
@@ -376,7 +327,8 @@ static void add_ranks(kino__json *json, kino_str ranks, int64_t *most)
 
 static kino_str backend_of(const dump *d)
 {
-    kino__value_iter it = kino__value_iterate(&d->tree, member(d, d->root, "entries"));
+    kino__value_iter it =
+        kino__value_iterate(&d->document.tree, member(d, d->document.root, "entries"));
     kino__value entry;
     if (!kino__value_next(&it, &entry))
         return KINO__STR("");
@@ -388,7 +340,7 @@ static kino_str backend_of(const dump *d)
 static bool add_distributed(dump *d, kino__trace *trace)
 {
     kino__json json = {.out = &d->scratch};
-    kino__value_iter it = kino__value_iterate(&d->tree, d->groups);
+    kino__value_iter it = kino__value_iterate(&d->document.tree, d->groups);
     kino__value key, config;
     int64_t most = -1;
     d->scratch.size = 0;
@@ -404,7 +356,7 @@ static bool add_distributed(dump *d, kino__trace *trace)
     while (kino__value_next(&it, &key) && kino__value_next(&it, &config)) {
         kino__json_begin_object(&json);
         kino__json_key(&json, "pg_name");
-        kino__json_string(&json, kino__value_text(&d->tree, key));
+        kino__json_string(&json, kino__value_text(&d->document.tree, key));
         kino__json_key(&json, "pg_desc");
         kino__json_string(&json, member_text(d, config, "desc"));
         kino__json_key(&json, "ranks");
@@ -428,10 +380,11 @@ static bool add_own_key(dump *d, kino__trace *trace)
     d->scratch.size = 0;
     kino__json_begin_object(&json);
     kino__json_key(&json, "version");
-    kino__json_string(&json, member_text(d, d->root, "version"));
+    kino__json_string(&json, member_text(d, d->document.root, "version"));
     kino__json_key(&json, "library");
-    kino_str library = member_text(d, d->root, "comm_lib_version");
-    kino__json_string(&json, library.size ? library : member_text(d, d->root, "nccl_version"));
+    kino_str library = member_text(d, d->document.root, "comm_lib_version");
+    kino__json_string(&json,
+                      library.size ? library : member_text(d, d->document.root, "nccl_version"));
     kino__json_end_object(&json);
     return kino__trace_add_metadata(trace, KINO__STR("flightRecorder"),
                                     kino__buffer_str(&d->scratch));
@@ -467,7 +420,7 @@ static int64_t rank_of(const char *path)
 
 static kino_status build(dump *d, kino__trace *trace, kino_error *err)
 {
-    d->groups = member(d, d->root, "pg_config");
+    d->groups = member(d, d->document.root, "pg_config");
     add_entries(d);
     if (d->events.part.failed || d->args.bytes.failed || d->scratch.failed)
         return kino__fail_nomem(err);
@@ -481,22 +434,11 @@ static kino_status build(dump *d, kino__trace *trace, kino_error *err)
 static kino_status load(const char *path, kino__file *file, const kino__load_context *context,
                         kino__trace *trace, kino_error *err)
 {
-    kino_str bytes = {file->data, file->size};
-    kino__compression compression = kino__compression_detect(bytes);
     dump d = {.context = context, .rank = rank_of(path), .ledger = &trace->ledger};
     trace->format = KINO__STR("flight-recorder");
-    trace->compression = kino__str_from(kino__compression_name(compression));
-    trace->file_bytes = file->size;
-    kino__progress_stage(context->progress, "reading", bytes.size);
-    kino__arena_init(&d.arena, NULL);
     kino__event_builder_init(&d.events, NULL);
     kino__event_args_init(&d.args, NULL);
-    kino_status st = KINO_OK;
-    if (compression != KINO__COMPRESSION_NONE)
-        st = unpack(&d, &bytes, compression, err);
-    trace->text_bytes = bytes.size;
-    if (st == KINO_OK)
-        st = parse(&d, bytes, err);
+    kino_status st = kino__document_read(&d.document, file, context, NULL, trace, err);
     if (st == KINO_OK)
         st = check(&d, err);
     if (st == KINO_OK)

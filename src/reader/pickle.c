@@ -78,6 +78,12 @@ typedef struct machine {
     KINO__VEC(kino__value) stack;
     KINO__VEC(uint32_t) marks; /* height of the stack */
     KINO__VEC(kino__value) memo;
+    const kino__pickle_visitor *visitor; /* or NULL */
+    struct {
+        kino__value dict;  /* the last one that was made; KINO__NO_VALUE: it is of no interest */
+        size_t height;     /* of the stack below it */
+        size_t memo, runs; /* how many there were */
+    } fresh;
     const char *wrong; /* what is not as a pickle has it; NULL: nothing */
     bool is_cut;
 } machine;
@@ -116,6 +122,13 @@ static void push(machine *m, kino__value value)
         m->tree->failed = true;
 }
 
+static void drop(machine *m, size_t count)
+{
+    m->stack.count -= count;
+    if (m->stack.count <= m->fresh.height)
+        m->fresh.dict = KINO__NO_VALUE;
+}
+
 /* Objects above the last mark, which goes. */
 static size_t above_mark(machine *m)
 {
@@ -146,9 +159,67 @@ static void gather(machine *m, kino__value_type type, size_t count)
     if (m->wrong || !has(m, count))
         return;
     kino__value made = kino__value_add_container(m->tree, type);
-    m->stack.count -= count;
+    drop(m, count);
     (void)kino__value_append(m->tree, made, m->stack.items + m->stack.count, count);
+    if (type == KINO__VALUE_DICT && count == 0) {
+        m->fresh.dict = made;
+        m->fresh.height = m->stack.count;
+        m->fresh.memo = m->memo.count;
+        m->fresh.runs = m->tree->runs.count;
+    }
     push(m, made);
+}
+
+/* May a value that was made after a dictionary move, or go? Texts may be known to the visitor. */
+static bool is_movable(const machine *m, kino__value value)
+{
+    kino__value_type type = kino__value_type_of(m->tree, value);
+    return type != KINO__VALUE_TEXT && type != KINO__VALUE_LIST && type != KINO__VALUE_DICT;
+}
+
+/* Gives back the values that were made for a dictionary which has been taken. Only the memo can
+ * still name them: those of its newest entries close up behind the dictionary. */
+static void compact(machine *m, kino__value dict)
+{
+    kino__value end = (kino__value)m->tree->nodes.count, last = dict, to = dict + 1;
+    if (dict != m->fresh.dict || m->tree->runs.count != m->fresh.runs)
+        return;
+    for (kino__value v = to; v < end; v++)
+        if (!is_movable(m, v))
+            return;
+    for (size_t i = m->fresh.memo; i < m->memo.count; i++) {
+        kino__value v = m->memo.items[i];
+        if (v > dict && v <= last)
+            return;
+        last = v > dict ? v : last;
+    }
+    for (size_t i = m->fresh.memo; i < m->memo.count; i++) {
+        kino__value v = m->memo.items[i];
+        if (v <= dict || v == KINO__NO_VALUE)
+            continue;
+        m->tree->nodes.items[to] = m->tree->nodes.items[v];
+        m->memo.items[i] = to++;
+    }
+    m->tree->nodes.count = to;
+}
+
+static bool has_items(const kino__value_tree *tree, kino__value container)
+{
+    return kino__value_iterate(tree, container).run != KINO__NO_VALUE;
+}
+
+/* Does the visitor take the dictionary that gets the topmost `count` objects? */
+static bool is_taken(machine *m, kino__value dict, size_t count)
+{
+    int64_t number;
+    const kino__value *items = m->stack.items + m->stack.count - count;
+    if (!m->visitor || has_items(m->tree, dict) || m->tree->failed ||
+        !m->visitor->take(m->visitor->context, m->tree, items, count, &number))
+        return false;
+    kino__value_take(m->tree, dict, number);
+    drop(m, count);
+    compact(m, dict);
+    return true;
 }
 
 /* Adds the topmost `count` objects to the one below them. */
@@ -157,11 +228,13 @@ static void add_items(machine *m, kino__value_type type, size_t count)
     if (m->wrong || !has(m, count + 1))
         return;
     kino__value into = m->stack.items[m->stack.count - count - 1];
-    m->stack.count -= count;
     if (kino__value_type_of(m->tree, into) != type || (type == KINO__VALUE_DICT && count % 2)) {
         m->wrong = "items are added to something else";
         return;
     }
+    if (type == KINO__VALUE_DICT && is_taken(m, into, count))
+        return;
+    drop(m, count);
     (void)kino__value_append(m->tree, into, m->stack.items + m->stack.count, count);
 }
 
@@ -231,6 +304,8 @@ static void put(machine *m, uint64_t number)
             return;
         *slot = KINO__NO_VALUE;
     }
+    if (number < m->fresh.memo)
+        m->fresh.dict = KINO__NO_VALUE;
     m->memo.items[number] = m->stack.items[m->stack.count - 1];
 }
 
@@ -242,6 +317,28 @@ static void get(machine *m, uint64_t number)
         m->wrong = "the memo does not have this number";
     else
         push(m, m->memo.items[number]);
+}
+
+/* References follow each other by dozens: they are nine of ten opcodes of a memory snapshot. What
+ * is not as it should be is left to the opcode's own function. */
+static void get_many(machine *m)
+{
+    for (size_t size; m->end - m->at > 4; m->at += size) {
+        uint32_t number;
+        if (*m->at == BINGET) {
+            number = m->at[1];
+            size = 2;
+        } else if (*m->at == LONG_BINGET) {
+            memcpy(&number, m->at + 1, sizeof number);
+            size = 5;
+        } else {
+            return;
+        }
+        if (number >= m->memo.count || m->memo.items[number] == KINO__NO_VALUE ||
+            m->at + size > m->end || !kino__vec_reserve(&m->stack, 1))
+            return;
+        m->stack.items[m->stack.count++] = m->memo.items[number];
+    }
 }
 
 static void mark(machine *m)
@@ -378,10 +475,10 @@ static void do_other(machine *m, uint8_t opcode)
         break;
     case POP:
         if (has(m, 1))
-            m->stack.count--;
+            drop(m, 1);
         break;
     case POP_MARK:
-        m->stack.count -= above_mark(m);
+        drop(m, above_mark(m));
         break;
     case MEMOIZE:
         put(m, m->memo.count);
@@ -435,10 +532,26 @@ bool kino__pickle_is(kino_str head)
            head.data[1] <= 5;
 }
 
+/* The next report is due behind `*due`; false: the job should stop. */
+static bool report(machine *m, const unsigned char **due)
+{
+    enum { STEP = 1 << 20 };
+    if (m->at < *due)
+        return true;
+    *due = m->end - m->at > STEP ? m->at + STEP : m->end;
+    return !m->visitor || kino__progress_add(m->visitor->progress, (uint64_t)(*due - m->at));
+}
+
 /* True: the end was reached as it should be. */
 static bool run(machine *m)
 {
+    const unsigned char *due = m->begin;
     while (m->at < m->end && !m->is_cut && !m->tree->failed) {
+        if (!report(m, &due))
+            return false;
+        get_many(m);
+        if (m->at == m->end)
+            break;
         uint8_t opcode = *m->at++;
         if (opcode == STOP)
             return true;
@@ -451,11 +564,17 @@ static bool run(machine *m)
     return false;
 }
 
-kino_status kino__pickle_parse(kino_str bytes, kino__value_tree *tree, kino__value *root,
-                               uint64_t *cut_at, kino_error *err)
+kino_status kino__pickle_parse(kino_str bytes, const kino__pickle_visitor *visitor,
+                               kino__value_tree *tree, kino__value *root, uint64_t *cut_at,
+                               kino_error *err)
 {
     const unsigned char *begin = (const unsigned char *)bytes.data;
-    machine m = {.begin = begin, .at = begin, .end = begin + bytes.size, .tree = tree};
+    machine m = {.begin = begin,
+                 .at = begin,
+                 .end = begin + bytes.size,
+                 .tree = tree,
+                 .visitor = visitor,
+                 .fresh = {.dict = KINO__NO_VALUE}};
     kino_status st = KINO_OK;
     *root = KINO__NO_VALUE;
     *cut_at = KINO__PICKLE_COMPLETE;
@@ -463,7 +582,9 @@ kino_status kino__pickle_parse(kino_str bytes, kino__value_tree *tree, kino__val
         *cut_at = (uint64_t)(m.at - m.begin);
         close_all(&m);
     }
-    if (m.wrong)
+    if (visitor && kino__progress_is_cancelled(visitor->progress))
+        st = kino__fail(err, KINO_CANCELLED, "interrupted");
+    else if (m.wrong)
         st = fail_at(&m, err);
     else if (tree->failed)
         st = kino__fail_nomem(err);

@@ -55,6 +55,18 @@ bool kino__value_append(kino__value_tree *tree, kino__value container, const kin
     return true;
 }
 
+void kino__value_take(kino__value_tree *tree, kino__value container, int64_t number)
+{
+    kino__value_node *node = &tree->nodes.items[container];
+    bool is_container = node->type == KINO__VALUE_LIST || node->type == KINO__VALUE_DICT;
+    uint32_t last = is_container ? node->runs[1] : KINO__NO_VALUE;
+    if (last != KINO__NO_VALUE && node->runs[0] == last && last + 1 == tree->runs.count) {
+        tree->items.count = tree->runs.items[last].first;
+        tree->runs.count--;
+    }
+    *node = (kino__value_node){.integer = number, .type = KINO__VALUE_TAKEN};
+}
+
 static kino__value add_text(kino__value_tree *tree, kino_str text)
 {
     return kino__value_add(tree, (kino__value_node){.text = text.data,
@@ -142,6 +154,12 @@ kino__value kino__value_get(const kino__value_tree *tree, kino__value dict, cons
 int64_t kino__value_int(const kino__value_tree *tree, kino__value value)
 {
     const kino__value_node *node = node_of(tree, value, KINO__VALUE_INT);
+    return node ? node->integer : KINO_NO_INT;
+}
+
+int64_t kino__value_taken(const kino__value_tree *tree, kino__value value)
+{
+    const kino__value_node *node = node_of(tree, value, KINO__VALUE_TAKEN);
     return node ? node->integer : KINO_NO_INT;
 }
 

@@ -21,11 +21,13 @@ typedef enum kino__value_type {
     KINO__VALUE_TEXT,
     KINO__VALUE_LIST, /* tuples and sets, too */
     KINO__VALUE_DICT, /* its items: key, value, key, value ... */
+    /* what a reader has taken out of the tree: a list or dictionary it knows by a number */
+    KINO__VALUE_TAKEN,
 } kino__value_type;
 
 typedef struct kino__value_node {
     union {
-        int64_t integer; /* BOOL, too */
+        int64_t integer; /* BOOL and TAKEN, too */
         double real;
         const char *text;
         uint32_t runs[2]; /* LIST, DICT: the first and the last; KINO__NO_VALUE: none */
@@ -55,6 +57,8 @@ kino__value kino__value_add(kino__value_tree *tree, kino__value_node node);
 kino__value kino__value_add_container(kino__value_tree *tree, kino__value_type type);
 bool kino__value_append(kino__value_tree *tree, kino__value container, const kino__value *items,
                         size_t count);
+/* A list or dictionary becomes TAKEN; its items are given back if they are the last of the tree. */
+void kino__value_take(kino__value_tree *tree, kino__value container, int64_t number);
 /* JSON, whose texts must outlive the tree. */
 kino__value kino__value_add_json(kino__value_tree *tree, const kino__json_in *json);
 
@@ -65,7 +69,8 @@ kino__value_type kino__value_type_of(const kino__value_tree *tree, kino__value v
 size_t kino__value_count(const kino__value_tree *tree, kino__value list);
 /* The value of a key, the last one when it was set twice; KINO__NO_VALUE: none. */
 kino__value kino__value_get(const kino__value_tree *tree, kino__value dict, const char *key);
-int64_t kino__value_int(const kino__value_tree *tree, kino__value value); /* KINO_NO_INT: none */
+int64_t kino__value_int(const kino__value_tree *tree, kino__value value);   /* KINO_NO_INT: none */
+int64_t kino__value_taken(const kino__value_tree *tree, kino__value value); /* KINO_NO_INT: none */
 bool kino__value_real(const kino__value_tree *tree, kino__value value, double *out);
 bool kino__value_is_true(const kino__value_tree *tree, kino__value value);
 kino_str kino__value_text(const kino__value_tree *tree, kino__value value); /* empty: none */

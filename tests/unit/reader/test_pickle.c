@@ -17,7 +17,7 @@
 static kino_status parse(kino_str bytes, kino__value_tree *tree, kino__value *root, uint64_t *cut)
 {
     *tree = (kino__value_tree){0};
-    return kino__pickle_parse(bytes, tree, root, cut, NULL);
+    return kino__pickle_parse(bytes, NULL, tree, root, cut, NULL);
 }
 
 static kino__value item(const kino__value_tree *tree, kino__value list, size_t index)
@@ -116,7 +116,7 @@ TEST(opcodes_that_import_or_call_are_refused)
         kino__value root;
         uint64_t cut;
         kino_error err;
-        CHECK_EQ(kino__pickle_parse(hostile[i], &tree, &root, &cut, &err), KINO_FORMAT);
+        CHECK_EQ(kino__pickle_parse(hostile[i], NULL, &tree, &root, &cut, &err), KINO_FORMAT);
         kino__value_tree_deinit(&tree);
     }
 }
@@ -127,7 +127,8 @@ TEST(a_refused_pickle_names_the_opcode_and_the_byte)
     kino__value root;
     uint64_t cut;
     kino_error err;
-    REQUIRE_EQ(kino__pickle_parse(BYTES("\x80\x02NR."), &tree, &root, &cut, &err), KINO_FORMAT);
+    REQUIRE_EQ(kino__pickle_parse(BYTES("\x80\x02NR."), NULL, &tree, &root, &cut, &err),
+               KINO_FORMAT);
     CHECK(strstr(err.message, "REDUCE calls") && strstr(err.message, "byte 3"));
     kino__value_tree_deinit(&tree);
 }
@@ -153,4 +154,75 @@ TEST(a_pickle_cut_off_anywhere_keeps_what_came_before)
         kino__value_tree_deinit(&tree);
         free(copy);
     }
+}
+
+/* -- a visitor that takes dictionaries */
+
+typedef struct taker {
+    size_t seen;
+    kino__value values[8]; /* of the key "v", as they were seen */
+} taker;
+
+static bool take_those_with_v(void *context, kino__value_tree *tree, const kino__value *items,
+                              size_t count, int64_t *number)
+{
+    taker *t = context;
+    if (count != 2 || !kino__str_is(kino__value_text(tree, items[0]), "v"))
+        return false;
+    *number = (int64_t)(100 + t->seen);
+    if (kino__value_type_of(tree, items[1]) == KINO__VALUE_LIST)
+        kino__value_take(tree, items[1], 7);
+    t->values[t->seen++ % 8] = items[1];
+    return true;
+}
+
+/* pickle.dumps([{"v": 5}, {"v": [6]}, {"w": 7}, {"v": 8}], 4) and references to the first and to
+ * the list of the second, behind each other. */
+#define DICTIONARIES                                                                               \
+    "\x80\x04]\x94(}\x94\x8c\x01v\x94K\x05s}\x94h\x02]\x94K\x06"                                   \
+    "as}\x94\x8c\x01w\x94K\x07s}\x94h\x02K\x08sh\x01h\x04"                                         \
+    "e."
+
+TEST(a_visitor_takes_dictionaries_and_their_lists)
+{
+    kino__value_tree tree = {0};
+    kino__value root;
+    uint64_t cut;
+    taker t = {0};
+    kino__pickle_visitor visitor = {.take = take_those_with_v, .context = &t};
+    REQUIRE_EQ(kino__pickle_parse(BYTES(DICTIONARIES), &visitor, &tree, &root, &cut, NULL),
+               KINO_OK);
+    REQUIRE_EQ(t.seen, 3);
+    REQUIRE_EQ(kino__value_count(&tree, root), 6);
+    CHECK_EQ(kino__value_taken(&tree, item(&tree, root, 0)), 100);
+    CHECK_EQ(kino__value_taken(&tree, item(&tree, root, 1)), 101);
+    kino__value plain = item(&tree, root, 2);
+    CHECK_EQ(kino__value_int(&tree, kino__value_get(&tree, plain, "w")), 7);
+    CHECK_EQ(kino__value_taken(&tree, item(&tree, root, 3)), 102);
+    CHECK_EQ(kino__value_taken(&tree, item(&tree, root, 4)), 100); /* by the memo */
+    CHECK_EQ(kino__value_taken(&tree, item(&tree, root, 5)), 7);
+    kino__value_tree_deinit(&tree);
+}
+
+/* A thousand dictionaries {"v": n, ...} leave one value each, not the numbers they held. */
+TEST(what_a_visitor_takes_leaves_the_tree)
+{
+    kino__buffer bytes = {0};
+    kino__buffer_add(&bytes, BYTES("\x80\x04]\x94(}\x94\x8c\x01v\x94K\x05s"));
+    for (int i = 0; i < 1000; i++)
+        kino__buffer_add(&bytes, BYTES("}\x94h\x02M\x39\x30s"));
+    kino__buffer_add(&bytes, BYTES("e."));
+    kino__value_tree tree = {0};
+    kino__value root;
+    uint64_t cut;
+    taker t = {0};
+    kino__pickle_visitor visitor = {.take = take_those_with_v, .context = &t};
+    REQUIRE_EQ(kino__pickle_parse(kino__buffer_str(&bytes), &visitor, &tree, &root, &cut, NULL),
+               KINO_OK);
+    CHECK_EQ(t.seen, 1001);
+    CHECK_EQ(kino__value_count(&tree, root), 1001);
+    CHECK_EQ(kino__value_taken(&tree, item(&tree, root, 1000)), 1100);
+    CHECK_EQ(tree.nodes.count, 1004); /* the list, 1001 dictionaries, "v", and 5 beside "v" */
+    kino__value_tree_deinit(&tree);
+    kino__buffer_deinit(&bytes);
 }
