@@ -63,8 +63,13 @@ void kino__json_end_array(kino__json *json)
 
 void kino__json_key(kino__json *json, const char *key)
 {
+    kino__json_key_text(json, kino__str_from(key));
+}
+
+void kino__json_key_text(kino__json *json, kino_str key)
+{
     before_value(json);
-    kino__json_add_string(json->out, kino__str_from(key));
+    kino__json_add_string(json->out, key);
     kino__buffer_add(json->out, KINO__STR(":"));
     json->after_key = true;
 }

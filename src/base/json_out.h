@@ -30,6 +30,7 @@ void kino__json_begin_array(kino__json *json);
 void kino__json_end_array(kino__json *json);
 
 void kino__json_key(kino__json *json, const char *key);
+void kino__json_key_text(kino__json *json, kino_str key);
 void kino__json_string(kino__json *json, kino_str text);
 void kino__json_text(kino__json *json, const char *text); /* NULL: null */
 void kino__json_int(kino__json *json, int64_t value);

@@ -62,11 +62,22 @@ static bool is_dump_name(kino_str name)
     return false;
 }
 
+/* Pickles are of many kinds: PyTorch's memory snapshots have the word in their names. */
+static bool is_snapshot_name(kino_str name)
+{
+    static const kino_str ends[] = {KINO__STR(".pickle"), KINO__STR(".pickle.gz"),
+                                    KINO__STR(".pkl")};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (kino__str_ends_with(name, ends[i]))
+            return kino__str_contains(name, KINO__STR("snapshot"));
+    return false;
+}
+
 static bool is_trace_name(kino_str name)
 {
     if (name.size == 0 || name.data[0] == '.')
         return false;
-    if (is_dump_name(name))
+    if (is_dump_name(name) || is_snapshot_name(name))
         return true;
     for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
         if (kino__str_ends_with(name, suffixes[i]))

@@ -8,6 +8,7 @@
 #include "base/json_chars.h"
 #include "base/json_out.h"
 #include "store/args.h"
+#include "store/stack_table.h"
 
 typedef struct walker {
     const kino__redactor *redactor;
@@ -102,6 +103,8 @@ kino__redact_as kino__redact_metadata_as(kino_str key)
                                         "with_flops",           "with_modules",
                                         "systemTraceEvents",    "traceFormat",
                                         "clockDomain",          "PT_PROFILER_JOB_NAME_SET"};
+    if (kino__str_is(key, KINO__STACK_KEY))
+        return KINO__REDACT_FRAMES;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (kino__str_is(key, known[i]))
             return KINO__REDACT_PARTS;

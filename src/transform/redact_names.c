@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/json_chars.h"
+#include "names/allocator_words.h"
 #include "names/communication.h"
 #include "transform/redact_text.h"
 
@@ -43,6 +44,8 @@ static bool is_plain_value(kino_str text)
     for (size_t i = 0; i < sizeof literals / sizeof *literals; i++)
         if (kino__str_is(text, literals[i]))
             return true;
+    if (kino__is_allocator_word(text))
+        return true;
     size_t i = 0;
     if (text.size > 2 && text.data[0] == '0' && text.data[1] == 'x') {
         for (i = 2; i < text.size && kino__is_hex_digit(text.data[i]);)
@@ -330,7 +333,8 @@ static bool redact_label(const kino__redactor *r, kino_str text, kino__buffer *o
         "profiler",     "main",           "process",     "rank",    "trace",
         "worker",       "autograd",       "comm",        "default", "pt_main_thread",
         "pt_autograd_", "pt_data_worker", "pt_data_pin", "memory",  "kineto"};
-    if (has_only_words(text, words, sizeof words / sizeof *words)) {
+    if (kino__is_allocator_word(text) ||
+        has_only_words(text, words, sizeof words / sizeof *words)) {
         kino__buffer_add(out, text);
         return false;
     }

@@ -128,8 +128,6 @@ def test_hostile(folder):
         check(f"calls are refused, protocol {protocol}", done.returncode != 0 and "imports" in done.stderr and "byte" in done.stderr,
               done.stderr)
     check("nothing was run", not MARK.exists())
-    path.write_bytes(pickle.dumps({"segments": [], "device_traces": [], "allocator_settings": {}}, 4))
-    check("memory snapshots are named", "memory snapshot" in run("info", path).stderr)
     laughs = []
     for _ in range(200):
         laughs = [laughs] * 10
