@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "base/byte_size.h"
+
 enum { TEXTS = 8, TEXT_SIZE = 32 };
 
 static char *next_text(void)
@@ -44,9 +46,10 @@ const char *kino__say_share(int64_t part, int64_t of)
 const char *kino__say_bytes(int64_t bytes)
 {
     double value = (double)bytes;
-    if (value >= 1e9)
-        return with_unit(value / 1e9, "GB");
-    if (value >= 1e6)
-        return with_unit(value / 1e6, "MB");
-    return with_unit(value / 1e3, "kB");
+    const char *unit = kino__byte_unit(&value, 1023.5);
+    if (unit[1])
+        return with_unit(value, unit);
+    char *text = next_text();
+    (void)snprintf(text, TEXT_SIZE, "%lld B", (long long)bytes);
+    return text;
 }

@@ -7,6 +7,6 @@
 
 const char *kino__say_time(int64_t ns);                /* "12.8 ms" */
 const char *kino__say_share(int64_t part, int64_t of); /* "18.7 %" */
-const char *kino__say_bytes(int64_t bytes);            /* "430 MB" */
+const char *kino__say_bytes(int64_t bytes);            /* "430 MiB" */
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/byte_size.h"
 #include "base/printable.h"
 #include "cli/status_top.h"
 
@@ -134,8 +135,12 @@ static void print_scaled(frame *f, double value, double step, const char *const 
 
 static void print_bytes(frame *f, double bytes)
 {
-    static const char *const units[] = {"B  ", "KiB", "MiB", "GiB", "TiB", "PiB", NULL};
-    print_scaled(f, bytes, 1024, units);
+    if (isnan(bytes)) {
+        print(f, "        -");
+        return;
+    }
+    const char *unit = kino__byte_unit(&bytes, 1023.5);
+    print(f, unit[1] == '\0' ? "%5.0f %-3s" : "%5.1f %-3s", bytes, unit);
 }
 
 static void print_rate(frame *f, double bytes_per_second)

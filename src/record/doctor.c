@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/byte_size.h"
 #include "base/error.h"
 #include "base/str.h"
 
@@ -139,10 +140,8 @@ const char *kino__doctor_variable(const char *name)
 
 const char *kino__doctor_bytes(kino__doctor *doctor, uint64_t bytes)
 {
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
     double value = (double)bytes;
-    size_t unit = 0;
-    for (; value >= 1000 && unit + 1 < sizeof units / sizeof *units; unit++)
-        value /= 1000;
-    return kino__doctor_text(doctor, "%.*f %s", unit && value < 99.95, value, units[unit]);
+    const char *unit = kino__byte_unit(&value, 1000);
+    bool is_whole = value >= 99.95 || unit[1] == '\0'; /* bytes have no fractions */
+    return kino__doctor_text(doctor, "%.*f %s", !is_whole, value, unit);
 }

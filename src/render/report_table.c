@@ -82,7 +82,8 @@ static void wrap_piece(wrap *w, kino_str piece, size_t width, const char *gap)
 /* Blanks between a number and its unit do not break a line. */
 static bool keeps_together(kino_str before, kino_str after)
 {
-    static const char *const units[] = {"%", "ns", "µs", "ms", "s", "B", "kB", "MB", "GB", "TB"};
+    static const char *const units[] = {"%", "ns",  "µs",  "ms",  "s",
+                                        "B", "KiB", "MiB", "GiB", "TiB"};
     char last = before.size ? before.data[before.size - 1] : 0;
     while (after.size && strchr(".,;:)", after.data[after.size - 1]))
         after.size--;

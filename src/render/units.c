@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/byte_size.h"
 #include "base/json_out.h"
 #include "base/printable.h"
 #include "base/utf8.h"
@@ -14,24 +15,11 @@ static const struct {
     uint64_t ns, below;
 } duration_units[] = {
 #define DURATION_UNIT(name, ns, below) {name, ns, below},
-#define BYTE_UNIT(name)
 #include "render/units.def"
 #undef DURATION_UNIT
-#undef BYTE_UNIT
 };
 
-static const char *const byte_units[] = {
-#define DURATION_UNIT(name, ns, below)
-#define BYTE_UNIT(name) name,
-#include "render/units.def"
-#undef DURATION_UNIT
-#undef BYTE_UNIT
-};
-
-enum {
-    DURATION_UNITS = sizeof duration_units / sizeof *duration_units,
-    BYTE_UNITS = sizeof byte_units / sizeof *byte_units
-};
+enum { DURATION_UNITS = sizeof duration_units / sizeof *duration_units };
 
 /* Four significant digits without useless zeros behind the point: 1.5, 12.34, 123.4, 1234. */
 static void add_scaled(kino__buffer *out, double value)
@@ -74,17 +62,11 @@ void kino__format_duration(kino__buffer *out, int64_t ns)
 void kino__format_bytes(kino__buffer *out, int64_t bytes)
 {
     double value = bytes < 0 ? -(double)bytes : (double)bytes;
+    const char *unit = kino__byte_unit(&value, 1023.5);
     if (bytes < 0)
         kino__buffer_add(out, KINO__STR("-"));
-    if (value < 1000) {
-        kino__buffer_printf(out, "%.0f B", value);
-        return;
-    }
-    size_t unit = 0;
-    for (value /= 1000; value >= 999.95 && unit + 1 < BYTE_UNITS; unit++)
-        value /= 1000;
     add_scaled(out, value);
-    kino__buffer_printf(out, " %s", byte_units[unit]);
+    kino__buffer_printf(out, " %s", unit);
 }
 
 void kino__format_count(kino__buffer *out, int64_t value)

@@ -1,4 +1,4 @@
-/* units.h - values as people read them: 12.34 ms, 1.5 GB, 1,234,567, text without surprises. */
+/* units.h - values as people read them: 12.34 ms, 1.5 GiB, 1,234,567, text without surprises. */
 #ifndef KINO__RENDER_UNITS_H
 #define KINO__RENDER_UNITS_H
 
@@ -8,7 +8,7 @@
 /* Four significant digits and the unit that suits: "950 ns", "12.34 µs", "1.5 ms", "59.12 s", "2
  * min 05 s". */
 void kino__format_duration(kino__buffer *out, int64_t ns);
-/* Powers of 1000: "999 B", "1.234 kB", "85.9 GB". */
+/* Powers of 1024: "1000 B", "1.234 KiB", "80 GiB". */
 void kino__format_bytes(kino__buffer *out, int64_t bytes);
 /* Thousands apart: "1,234,567". */
 void kino__format_count(kino__buffer *out, int64_t value);

@@ -6,7 +6,7 @@ import random
 from decimal import ROUND_HALF_EVEN, Decimal
 
 UNITS = (("µs", 1000, 999950), ("ms", 10**6, 999950000), ("s", 10**9, 60 * 10**9))
-BYTES = ("kB", "MB", "GB", "TB", "PB", "EB")
+BYTES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
 def cut(value, decimals):
@@ -34,11 +34,8 @@ def duration(ns):
 
 def size(count):
     sign, value, unit = "-" if count < 0 else "", float(abs(count)), 0
-    if value < 1000:
-        return f"{sign}{int(value)} B"
-    value /= 1000
-    while value >= 999.95 and unit + 1 < len(BYTES):
-        value /= 1000
+    while value >= 1023.5 and unit + 1 < len(BYTES):
+        value /= 1024
         unit += 1
     return f"{sign}{scaled(value)} {BYTES[unit]}"
 
@@ -53,7 +50,7 @@ def count(value):
 
 def lines():
     draw = random.Random(7)
-    integers = [0, 1, -1, 999, 1000, 1500, 12345, 999949, 999950, 999949999, 999950000, 1062500, 1187500, 59999999999, 60 * 10**9, 61 * 10**9,
+    integers = [0, 1, -1, 999, 1000, 1023, 1024, 1500, 1536, 1048063, 1048064, 2**30 - 2**19 - 1, 2**30 - 2**19, 80 * 2**30, 12345, 999949, 999950, 999949999, 999950000, 1062500, 1187500, 59999999999, 60 * 10**9, 61 * 10**9,
                 3599999999999, 3600 * 10**9, 7500 * 10**9, 85017755648, -2500000, 2**53 - 1]
     integers += [draw.randrange(-10**power, 10**power) for power in range(2, 16) for _ in range(12)]
     reals = [0.0, 0.25, 0.75, -0.25, 0.05, 99.95, 100.0, 24.2309, 1e-7] + [draw.uniform(-150, 150) for _ in range(60)] + [n / 16 for n in range(1, 40)]

@@ -125,7 +125,7 @@ def check_memory_limit(report):
         done = subprocess.run(["sh", "-c", f'echo $$ > {inner}/cgroup.procs && exec "$0" doctor system --format json', common.program()],
                               capture_output=True, timeout=60, check=True)
         row = [row for row in json.loads(done.stdout)["tables"][0]["rows"] if row[1] == "memory"][0]
-        report.check("the control group's limit", row[3] == "limited" and "limit of this control group: 300 MB" in row[5], str(row))
+        report.check("the control group's limit", row[3] == "limited" and "limit of this control group: 286 MiB" in row[5], str(row))
     finally:
         inner.rmdir()
         outer.rmdir()

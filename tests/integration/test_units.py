@@ -12,7 +12,7 @@ DATA = common.ROOT / "tests/data"
 def main():
     report = common.Report()
     done = subprocess.run([common.ROOT / "tools/make-web-units", "--check"], capture_output=True, text=True, check=False)
-    report.check("web/src/units.ts is what src/render/units.def says", done.returncode == 0, done.stdout)
+    report.check("web/src/units.ts is what the lists of the program say", done.returncode == 0, done.stdout)
     spec = importlib.util.spec_from_file_location("units", DATA / "units.py")
     units = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(units)

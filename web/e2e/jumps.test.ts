@@ -223,3 +223,39 @@ describe('a link', () => {
     expect(await page.evaluate(() => window.__kinoFrames!.selected)).toBeNull();
   });
 });
+
+describe('the critical path', () => {
+  it('is drawn over the tracks with its edges, is in the address, and goes again', async () => {
+    const { page } = one;
+    const result = await analyze('critical-path');
+    const path = tableOf(result, 'path');
+    const of = (row: unknown[], name: string) => row[columnOf(path, name)];
+    // by hand: nodes of the same rank that follow each other
+    const pairs = path.rows.flatMap((row, i) => {
+      const next = path.rows[i + 1];
+      return next && of(next, 'rank') === of(row, 'rank')
+        ? [{ isSame: of(next, 'event') === of(row, 'event'), rank: of(row, 'rank') }]
+        : [];
+    });
+    await goTo(page, 'deep/critical-path');
+    await page.getByRole('link', { name: 'Show the path in the timeline' }).click();
+    const drawn = () => page.evaluate(() => window.__kinoFrames!.path);
+    await expect.poll(async () => (await drawn())?.edges).toBe(pairs.length);
+    expect((await drawn())!.key).toBe('ProfilerStep/0');
+    // only what is in sight: all of rank 0 alone
+    const ofRank0 = pairs.filter((p) => p.rank === 0);
+    await goTo(page, 'timeline?trace=0&path=ProfilerStep/0');
+    await expect.poll(async () => (await drawn())?.edges).toBe(ofRank0.length);
+    expect(await drawn()).toMatchObject({
+      stretches: ofRank0.filter((p) => p.isSame).length,
+      lines: ofRank0.filter((p) => !p.isSame).length,
+    });
+    const toggle = page.getByRole('button', { name: 'Critical path' });
+    expect(await toggle.getAttribute('aria-pressed')).toBe('true');
+    await page.getByRole('application').focus();
+    await page.keyboard.press('c');
+    await expect.poll(drawn).toBeNull();
+    await page.waitForFunction(() => window.__kinoFrames?.isWritten, undefined, { polling: 20 });
+    expect(address(page).get('path')).toBeNull();
+  });
+});

@@ -41,10 +41,9 @@ export function formatBytes(n: number): string {
   if (!Number.isFinite(n)) return '–';
   const sign = n < 0 ? '-' : '';
   let value = Math.abs(n);
-  if (value < 1000) return `${sign}${fixed(value, 0)} B`;
   let unit = 0;
-  for (value /= 1000; value >= 999.95 && unit + 1 < byteUnits.length; unit++) value /= 1000;
-  return `${sign}${scaled(value)} ${byteUnits[unit]}`;
+  for (; value >= 1023.5 && unit < byteUnits.length; unit++) value /= 1024;
+  return `${sign}${scaled(value)} ${unit === 0 ? 'B' : byteUnits[unit - 1]}`;
 }
 
 export function formatPercent(p: number): string {

@@ -41,12 +41,12 @@ describe('durations', () => {
 });
 
 describe('other numbers', () => {
-  it('shows bytes in powers of ten', () => {
+  it('shows bytes in powers of 1024', () => {
     expect(formatBytes(999)).toBe('999 B');
-    expect(formatBytes(1000)).toBe('1 kB');
-    expect(formatBytes(999_950)).toBe('1 MB');
-    expect(formatBytes(85_017_755_648)).toBe('85.02 GB');
-    expect(formatBytes(-2_500_000)).toBe('-2.5 MB');
+    expect(formatBytes(1000)).toBe('1000 B');
+    expect(formatBytes(1023.5 * 1024)).toBe('1 MiB');
+    expect(formatBytes(80 * 2 ** 30)).toBe('80 GiB');
+    expect(formatBytes(-2.5 * 2 ** 20)).toBe('-2.5 MiB');
   });
   it('groups counts by thousands', () => {
     expect(formatCount(0)).toBe('0');
@@ -84,7 +84,7 @@ describe('cells', () => {
   it('follows the type and the unit of the column', () => {
     expect(formatCell(1500, column('duration', 'ns'))).toBe('1.5 µs');
     expect(formatCell(1500, column('float', 'ns'))).toBe('1.5 µs');
-    expect(formatCell(1500, column('bytes'))).toBe('1.5 kB');
+    expect(formatCell(1536, column('bytes'))).toBe('1.5 KiB');
     expect(formatCell(1500, column('int', 'count'))).toBe('1,500');
     expect(formatCell(1500, column('int'))).toBe('1500');
     expect(formatCell(1.5, column('percent'))).toBe('1.5 %');

@@ -266,9 +266,9 @@ TEST(render_bytes_and_counts)
 {
     CHECK_STR(formatted(kino__format_bytes, 0), "0 B");
     CHECK_STR(formatted(kino__format_bytes, 999), "999 B");
-    CHECK_STR(formatted(kino__format_bytes, 1500), "1.5 kB");
-    CHECK_STR(formatted(kino__format_bytes, 85899345920), "85.9 GB");
-    CHECK_STR(formatted(kino__format_bytes, 999999), "1 MB");
+    CHECK_STR(formatted(kino__format_bytes, 1500), "1.465 KiB");
+    CHECK_STR(formatted(kino__format_bytes, 85899345920), "80 GiB");
+    CHECK_STR(formatted(kino__format_bytes, 999999), "976.6 KiB");
     CHECK_STR(formatted(kino__format_count, 0), "0");
     CHECK_STR(formatted(kino__format_count, 999), "999");
     CHECK_STR(formatted(kino__format_count, -1000), "-1,000");

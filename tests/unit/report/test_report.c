@@ -214,7 +214,8 @@ TEST(memory_advice_and_trust_are_told)
     n.warnings = 2;
     CHECK_STR(said(&n),
               "A step takes 1 µs: the device computes for 100.0 % of it. Step 7 stands out with 3 "
-              "µs, 3.0 times the median. Memory peaks at 8 GB on GPU0, 50.0 % of its 16 GB. Start "
+              "µs, 3.0 times the median. Memory peaks at 7.451 GiB on GPU0, 50.0 % of its 14.9 "
+              "GiB. Start "
               "with: use fewer words (could save up to 12.3 % of the step). The recording is "
               "partly inconsistent (2 warnings): for details, run kino check.");
     n = nothing_known();
@@ -227,7 +228,7 @@ TEST(memory_advice_and_trust_are_told)
     n.losses = 1;
     n.damages = 1;
     CHECK_STR(said(&n), "A step takes 1 µs: the device computes for 100.0 % of it. Memory peaks at "
-                        "1 kB on CPU, relative to the start of the profiler. The recording is "
+                        "1000 B on CPU, relative to the start of the profiler. The recording is "
                         "incomplete (1 loss, 1 damage): for details, run kino check.");
 }
 

@@ -54,6 +54,7 @@ export interface Palette {
     group: string;
     selection: string;
     mark: string;
+    path: string;
     hover: string;
     arrow: string;
     step: string;
@@ -155,6 +156,7 @@ export function makePalette(color: (name: string) => Rgb, css: (name: string) =>
       group: `rgb(${mix(background, text, 0.06).join(' ')})`,
       selection: css('--text'),
       mark: css('--warn'),
+      path: css('--bad'),
       hover: css('--text'),
       arrow: css('--accent'),
       step: css('--cat-8'),

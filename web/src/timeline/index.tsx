@@ -6,6 +6,7 @@ import { currentRun, run, runVersion, span, traces as chosen } from '../state';
 import { clearSelection, focusSelection, markSelection, selectAll, stopRequests } from './actions';
 import { KEY_HELP } from './keys';
 import { groupKey } from './layout';
+import { togglePath } from './path';
 import { makeModel, setCounterRanges, setDeviceSteps, type Model } from './model';
 import { BottomPanel } from './panel';
 import { fetchTile } from './requests';
@@ -92,6 +93,12 @@ function Timeline({ model }: { model: Model }) {
           title: 'Timeline: remove the selection',
           keys: 'Esc',
           run: () => clearSelection(store),
+        },
+        {
+          id: 'tl-path',
+          title: 'Timeline: critical path of the step in the middle',
+          keys: 'C',
+          run: () => togglePath(store),
         },
         {
           id: 'tl-close',

@@ -21,6 +21,7 @@ export type Action =
   | 'down'
   | 'enter'
   | 'fit-all'
+  | 'critical-path'
   | 'pin';
 
 export type Motion = 'zoom-in' | 'zoom-out' | 'pan-left' | 'pan-right';
@@ -61,6 +62,7 @@ const PLAIN: Record<string, Action> = {
   Home: 'fit-all',
   '0': 'fit-all',
   p: 'pin',
+  c: 'critical-path',
 };
 
 export function motionOf(e: KeyLike): Motion | null {
@@ -127,5 +129,6 @@ export const KEY_HELP: readonly { group: string; keys: string; does: string }[] 
   { group: SELECTING, keys: 'Esc', does: 'remove the selection' },
   { group: FINDING, keys: '/', does: 'search; Enter, Shift + Enter: next, previous' },
   { group: FINDING, keys: 'P', does: 'pin the track of the selection to the top' },
+  { group: FINDING, keys: 'C', does: 'show or hide the critical path of the step in the middle' },
   { group: FINDING, keys: 'Q', does: 'show or hide the panel below' },
 ];

@@ -2,9 +2,10 @@
 // marks and the line at the mouse. A canvas of its own, so that moving the mouse does not draw the tracks
 // again.
 import { formatDuration } from '../format';
-import { frames } from './frames';
+import { frames, type PathDrawn } from './frames';
 import type { Palette } from './colors';
 import { boxesOf, boxOf } from './hit';
+import type { PathEdge } from './path';
 import { eachLine } from './render';
 import type { Area, EventRef, Flow, Store } from './store';
 import { FONT } from './text';
@@ -35,6 +36,7 @@ export function createOverlay(canvas: HTMLCanvasElement) {
     const selection = store.selection.value;
     const area = store.drag ?? (selection.kind === 'area' ? selection.area : null);
     if (area) drawArea(store, area, p);
+    frames().path = drawPath(store, p);
     if (store.hover) outline(store, store.hover, p.css.hover, 1);
     if (selection.kind === 'event') {
       const drawn = store.flows.filter((flow, i) => drawFlow(store, flow, i === store.flowAt, p));
@@ -122,6 +124,51 @@ export function createOverlay(canvas: HTMLCanvasElement) {
       c.strokeRect(x0 - out, box.y - out, x1 - x0 - (box.width >= 4 ? 1 : 0) + 2 * out, box.height + 2 * out);
       c.restore();
     }
+  }
+
+  /** The stretch of an event that is on the critical path: a thick line at its foot. */
+  function drawOnPath(store: Store, edge: PathEdge): boolean {
+    const box = boxOf(store, edge.from);
+    const x0 = Math.max(store.xOf(edge.fromTime), 0);
+    const x1 = Math.min(store.xOf(edge.toTime), store.width);
+    if (!box || x1 < x0 || box.y > store.height || box.y + box.height < 0) return false;
+    clipTo(store, box.isPinned);
+    const thick = Math.min(4, box.height / 2);
+    c.fillRect(x0, box.y + box.height - thick, Math.max(x1 - x0, 2), thick);
+    c.restore();
+    return true;
+  }
+
+  /** From one event to the next on the path: down or up, then along. */
+  function drawPathEdge(store: Store, edge: PathEdge): boolean {
+    const [a, b] = [boxOf(store, edge.from), boxOf(store, edge.to)];
+    const x0 = store.xOf(edge.fromTime);
+    const x1 = store.xOf(edge.toTime);
+    if (!a || !b || Math.max(x0, x1) < 0 || Math.min(x0, x1) > store.width) return false;
+    const [y0, y1] = [a.y + a.height - 2, b.y + b.height - 2];
+    if (Math.max(y0, y1) < 0 || Math.min(y0, y1) > store.height) return false;
+    clipTo(store, a.isPinned || b.isPinned);
+    c.beginPath();
+    c.moveTo(x0, y0);
+    c.lineTo(x1, y1);
+    c.stroke();
+    c.restore();
+    return true;
+  }
+
+  /** What was drawn of it. */
+  function drawPath(store: Store, p: Palette): PathDrawn | null {
+    const path = store.path.value;
+    if (!path) return null;
+    const drawn = { key: path.key, edges: path.edges.length, stretches: 0, lines: 0 };
+    c.fillStyle = c.strokeStyle = p.css.path;
+    c.lineWidth = 1.5;
+    for (const edge of path.edges) {
+      if (edge.toTime < store.view.from || edge.fromTime > store.view.to) continue;
+      if (edge.from.id === edge.to.id) drawn.stretches += Number(drawOnPath(store, edge));
+      else drawn.lines += Number(drawPathEdge(store, edge));
+    }
+    return drawn;
   }
 
   /** False when it is not in sight. */

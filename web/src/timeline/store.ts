@@ -4,6 +4,7 @@
 import { computed, signal } from '@preact/signals';
 import type { Result, Table } from '../api';
 import type { Wish } from '../wish';
+import type { Path } from './path';
 import { makeLayout, type Layout } from './layout';
 import type { Model } from './model';
 import { createTileCache } from './tile-cache';
@@ -124,6 +125,7 @@ export function createStore(model: Model) {
     hover: null as EventRef | null,
     hoverText: signal<{ x: number; y: number; lines: string[] } | null>(null),
     drag: null as Area | null,
+    path: signal<Path | null>(null),
     /** what a link is about, while it is looked for */
     pending: null as Wish | null,
     /** the selection was reached by a link and nobody has moved since: it stays in the middle */

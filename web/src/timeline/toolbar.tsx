@@ -4,6 +4,7 @@ import { urlOf } from '../api';
 import { Button, SearchBox, toast } from '../components';
 import { formatCount } from '../format';
 import { currentRun } from '../state';
+import { togglePath } from './path';
 import { openInPerfetto, windowParams } from './perfetto';
 import { search, stepSearch } from './search';
 import type { Store } from './store';
@@ -131,6 +132,13 @@ export function Toolbar({ store }: { store: Store }) {
           </span>
         )}
       </div>
+      <Button
+        kind="quiet"
+        title="Draw the critical path of the step in the middle (C): what the step had to wait for, with its edges"
+        pressed={store.path.value !== null}
+        onClick={() => togglePath(store)}>
+        Critical path
+      </Button>
       <div class="tl-space" />
       <Button
         kind="quiet"

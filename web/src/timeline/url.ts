@@ -8,6 +8,7 @@ import { clearSelection, selectArea } from './actions';
 import { arrive } from './arrive';
 import { frames } from './frames';
 import { allGroups } from './layout';
+import { showPath } from './path';
 import { search } from './search';
 import type { Selection, Store } from './store';
 
@@ -26,9 +27,20 @@ export interface UrlState {
   closed: string;
   filter: string;
   q: string;
+  /** the critical path that is shown: annotation and occurrence */
+  path: string;
 }
 
-const KEYS: readonly (keyof UrlState)[] = [...WISH_KEYS, 'from', 'to', 'pins', 'closed', 'filter', 'q'];
+const KEYS: readonly (keyof UrlState)[] = [
+  ...WISH_KEYS,
+  'from',
+  'to',
+  'pins',
+  'closed',
+  'filter',
+  'q',
+  'path',
+];
 
 /** An event is its number; an area `from-to:tracks`. */
 export function selectionText(s: Selection): string {
@@ -76,6 +88,7 @@ function stateOf(store: Store): UrlState {
     ),
     filter: store.filter.value,
     q: store.search.value.query,
+    path: store.path.value?.key ?? '',
   };
 }
 
@@ -101,6 +114,7 @@ function applyState(store: Store, now: UrlState, before: UrlState | null): void 
     );
   if (isNew('filter')) store.filter.value = now.filter;
   if (isNew('q') && now.q !== store.search.value.query) void search(store, now.q);
+  if (isNew('path') && now.path !== (store.path.value?.key ?? '')) void showPath(store, now.path);
   const range = parseWindow(now.from, now.to);
   if (isNew('from') || isNew('to')) store.setView(range ?? store.model.bounds);
   if (WISH_KEYS.some(isNew)) applySelection(store, now, range === null);
@@ -147,7 +161,15 @@ export function followUrl(store: Store): () => void {
   });
   const stopWriting = effect(() => {
     // touched, so that this runs again when they change; what they say is worked out once things are at rest
-    for (const s of [store.moved, store.selection, store.pinned, store.closed, store.filter, store.search])
+    for (const s of [
+      store.moved,
+      store.selection,
+      store.pinned,
+      store.closed,
+      store.filter,
+      store.search,
+      store.path,
+    ])
       void s.value;
     if (timer) clearTimeout(timer);
     frames().isWritten = false;

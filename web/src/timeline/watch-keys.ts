@@ -5,6 +5,7 @@ import * as moves from './moves';
 import { togglePanel, togglePin } from './choices';
 import { actionOf, heldSpeed, isTyping, motionOf, type Action, type Motion } from './keys';
 import { all, listen, type Undo } from './listen';
+import { togglePath } from './path';
 import type { Store } from './store';
 import { panRange, spanOf, zoomRange } from './view';
 
@@ -123,6 +124,9 @@ function runAction(store: Store, action: Action, search: () => void): boolean {
       return true;
     case 'fit-all':
       store.setView(store.model.bounds);
+      return true;
+    case 'critical-path':
+      togglePath(store);
       return true;
     case 'pin':
       if (selection.value.kind === 'event') togglePin(store, selection.value.event.track);

@@ -1,10 +1,10 @@
 // The critical path of a step: what bounds it, and the events on it.
-import { columnIndex, tableOf } from '../../api';
+import { columnIndex, objects, tableOf } from '../../api';
 import { Bars, Figure, Panel, Ring, TextBox } from '../../components';
 import { formatCount, formatDuration, formatPercent } from '../../format';
-import { urlSignal } from '../../state';
+import { hashOf, urlSignal } from '../../state';
 import { RankSelect } from '../common/ranks';
-import { ALL, addUp, chosenRank, ofRank, ranksOf, sumOf } from '../common/tables';
+import { ALL, addUp, chosenRank, ofRank, rankKey, ranksOf, sumOf } from '../common/tables';
 import { Deep, Nothing, NumberParam, TablePanel } from './frame';
 import { pivot } from './shared';
 
@@ -56,8 +56,21 @@ export function CriticalPath() {
         const one = ofRank(graph, rank);
         const isOk = one.rows.every((r) => r[columnIndex(one, 'is_ok')] === true);
         const sum = (name: string) => sumOf(one, name) ?? 0;
+        const path = objects(tableOf(result, 'path')).filter((r) => rank === ALL || rankKey(r.rank) === rank);
+        const times = path.map((r) => Number(r.ts));
         return (
           <>
+            <p>
+              <a
+                class="button"
+                href={hashOf('timeline', {
+                  path: `${annotation.value}/${instance.value}`,
+                  from: String(times.reduce((a, b) => Math.min(a, b), Infinity)),
+                  to: String(times.reduce((a, b) => Math.max(a, b), -Infinity)),
+                })}>
+                Show the path in the timeline
+              </a>
+            </p>
             <div class="figures">
               <Figure
                 name="Length of the path"
