@@ -55,6 +55,30 @@ const double *kino__args_double_column(const kino__trace *trace, const char *key
 const kino_strid *kino__args_string_column(const kino__trace *trace, const char *key,
                                            const kino__string_pool **pool);
 
+/* Integers of one key, row by row: read where the source has them at hand, else a column as above.
+ *   kino__int_argument sequence;
+ *   if (kino__int_argument_init(&sequence, trace, "Sequence number")) ...
+ *   int64_t number = kino__int_argument_of(&sequence, row);         KINO_NO_INT: absent */
+typedef struct kino__int_argument {
+    const kino__trace *trace;
+    const int64_t *column; /* NULL: at hand */
+    kino_str key;
+} kino__int_argument;
+/* False when memory is out. */
+KINO_NODISCARD bool kino__int_argument_init(kino__int_argument *argument, const kino__trace *trace,
+                                            const char *key);
+/* The same for several, whose columns are made in one pass. */
+KINO_NODISCARD bool kino__int_arguments_init(const kino__trace *trace, const char *const *keys,
+                                             size_t count, kino__int_argument *const *out);
+static inline int64_t kino__int_argument_of(const kino__int_argument *argument, uint32_t row)
+{
+    const kino__trace *trace = argument->trace;
+    if (argument->column)
+        return argument->column[row];
+    uint64_t place = kino__trace_place(trace, row);
+    return place ? trace->text->arg_int(trace->text, place, argument->key) : KINO_NO_INT;
+}
+
 /* The same without keeping a column: calls `see` for each event that has the argument, in file
  * order, until it returns false. Only where the source has arguments in columns. False when memory
  * is out, or `see` says so. */

@@ -437,6 +437,27 @@ const int64_t *kino__args_int_column(const kino__trace *trace, const char *key)
     return c ? c->values.ints : NULL;
 }
 
+bool kino__int_arguments_init(const kino__trace *trace, const char *const *keys, size_t count,
+                              kino__int_argument *const *out)
+{
+    bool is_at_hand = trace->text && trace->text->arg_int;
+    bool ok = is_at_hand ? kino__trace_need(trace, KINO__COLUMN_PLACE, NULL)
+                         : kino__args_prepare(trace, keys, count);
+    for (size_t i = 0; ok && i < count; i++) {
+        *out[i] = (kino__int_argument){.trace = trace, .key = kino__str_from(keys[i])};
+        if (!is_at_hand)
+            out[i]->column = kino__args_int_column(trace, keys[i]);
+        ok = is_at_hand || out[i]->column;
+    }
+    return ok;
+}
+
+bool kino__int_argument_init(kino__int_argument *argument, const kino__trace *trace,
+                             const char *key)
+{
+    return kino__int_arguments_init(trace, &key, 1, &argument);
+}
+
 const double *kino__args_double_column(const kino__trace *trace, const char *key)
 {
     const column *c = get_column(trace, key, COLUMN_DOUBLE);

@@ -58,11 +58,13 @@ static kino__links *links_of(const kino__trace *trace)
     return links;
 }
 
-/* What nests by time needs no ids. */
+/* What nests by time needs no ids; nor do forward ops, but for flows, which are a link themselves.
+ */
 static unsigned columns_of(kino__link_id id)
 {
-    bool needs_ids =
-        id != KINO__LINK_NESTING && id != KINO__LINK_PYTHON_PARENT && id != KINO__LINK_MODULE;
+    bool needs_ids = id != KINO__LINK_PARENT && id != KINO__LINK_NESTING &&
+                     id != KINO__LINK_PYTHON_PARENT && id != KINO__LINK_MODULE &&
+                     id != KINO__LINK_FORWARD;
     return needs_ids ? KINO__COLUMN_ALL
                      : KINO__COLUMN_ALL & ~(unsigned)(KINO__COLUMN_BIND | KINO__COLUMN_EXTERNAL);
 }
@@ -91,6 +93,23 @@ const void *kino__link_get(const kino__trace *trace, kino__link_id id, kino__lin
     }
     kino__mutex_unlock(&slot->lock);
     return value;
+}
+
+const void *kino__link_peek(const kino__trace *trace, kino__link_id id)
+{
+    kino__links *links = links_of(trace);
+    /* Acquire pairs with the release store above. */
+    return links ? atomic_load_explicit(&links->slots[id].value, memory_order_acquire) : NULL;
+}
+
+void kino__link_forward_forget(kino__trace *trace)
+{
+    if (!trace->links)
+        return;
+    kino__link_slot *slot = &trace->links->slots[KINO__LINK_FORWARD];
+    /* Relaxed: nobody else uses the trace. */
+    void *value = atomic_exchange_explicit(&slot->value, NULL, memory_order_relaxed);
+    kino__resize(trace->links->allocator, value, slot->size, 0);
 }
 
 void *kino__link_block(const kino__trace *trace, size_t head, size_t count, size_t item,

@@ -20,6 +20,9 @@ typedef struct kino__nesting {
 } kino__nesting;
 const kino__nesting *kino__link_nesting(const kino__trace *trace);
 
+/* Parents alone, in half the memory. */
+const uint32_t *kino__link_parent(const kino__trace *trace);
+
 /* Device activity -> the runtime or driver call with the same correlation, and back (the first one,
  * when a graph launch has many); KINO_NO_ROW where there is none. */
 const uint32_t *kino__link_launch(const kino__trace *trace);
@@ -107,6 +110,8 @@ KINO_NODISCARD bool kino__flow_points_each(const kino__trace *trace, kino__flow_
 /* Backward op -> forward op by sequence number and forward thread (flows fwdbwd where there are no
  * numbers); KINO_NO_ROW where there is none. */
 const uint32_t *kino__link_forward(const kino__trace *trace);
+/* Gives it back. Only while nobody else uses the trace. */
+void kino__link_forward_forget(kino__trace *trace);
 
 /* Python span -> the Python span that called it ("Python parent id", else nesting), and op/runtime
  * span -> the innermost enclosing Python span; module: row of the innermost enclosing "nn.Module: "

@@ -13,7 +13,9 @@
  * An op that makes no autograd node has the number of the next one that does; "starts last" picks
  * the one that makes it. A thread id without votes looks at all tracks. What numbers leave open,
  * autograd flows decide. Cost: linear, plus a binary search per backward op. Forward ops are
- * grouped by number by counting; rows ascend by track and start, so members of a group do too. */
+ * grouped by number by counting; rows ascend by track and start, so members of a group do too.
+ * Numbers lie close together, so a group is found by its number; only where they do not, by a hash
+ * table. */
 #include <stdlib.h>
 
 #include "base/map.h"
@@ -25,11 +27,6 @@ enum { NONE = UINT32_MAX };
 #define SEQUENCE_KEY "Sequence number"
 #define THREAD_KEY   "Fwd thread id"
 
-typedef struct member {
-    int64_t ts;
-    uint32_t track, row;
-} member;
-
 /* What is known of a forward thread id. */
 typedef struct thread_vote {
     uint32_t track; /* NONE: no votes */
@@ -39,36 +36,28 @@ typedef struct thread_vote {
 typedef struct forward_work {
     const kino__trace *trace;
     kino__arena *scratch;
-    const int64_t *sequence, *thread; /* columns; NULL: the text has the numbers at hand */
-    const kino__flows *flows;         /* NULL: the trace has no autograd flows */
-    kino__map groups;                 /* sequence number -> group */
+    kino__int_argument sequence, thread;
+    const kino__flows *flows; /* NULL: the trace has no autograd flows */
+    int64_t lowest;           /* sequence number: that of group 0 */
+    bool is_dense;            /* groups are numbers */
+    kino__map groups;         /* else: sequence number -> group */
     uint32_t group_count;
-    uint32_t *first;   /* group_count + 1 entries: members[first[g] .. first[g + 1]) */
-    member *members;   /* of a group: by track, start, row */
-    member *by_start;  /* the same groups by start and row; made when a thread id has no votes */
-    kino__map threads; /* forward thread id -> index into votes */
-    kino__map ballots; /* index << 32 | track -> votes */
+    uint32_t *first;    /* group_count + 1 entries: members[first[g] .. first[g + 1]) */
+    uint32_t *members;  /* rows; of a group: by track, start, row, which is their order */
+    uint32_t *by_start; /* the same groups by start and row; made when a thread id has no votes */
+    kino__map threads;  /* forward thread id -> index into votes */
+    kino__map ballots;  /* index << 32 | track -> votes */
     KINO__VEC(thread_vote) votes;
 } forward_work;
 
-static int64_t number_of(const forward_work *w, const int64_t *column, const char *key,
-                         uint32_t row)
-{
-    if (column)
-        return column[row];
-    const kino__text *text = w->trace->text;
-    uint64_t place = kino__trace_place(w->trace, row);
-    return place ? text->arg_int(text, place, kino__str_from(key)) : KINO_NO_INT;
-}
-
 static int64_t sequence_of(const forward_work *w, uint32_t row)
 {
-    return number_of(w, w->sequence, SEQUENCE_KEY, row);
+    return kino__int_argument_of(&w->sequence, row);
 }
 
 static int64_t thread_of(const forward_work *w, uint32_t row)
 {
-    return number_of(w, w->thread, THREAD_KEY, row);
+    return kino__int_argument_of(&w->thread, row);
 }
 
 static bool is_numbered_op(const forward_work *w, uint32_t row)
@@ -89,40 +78,88 @@ static bool is_backward(const forward_work *w, uint32_t row)
 
 /* -- forward ops by number */
 
-static bool group_forward_ops(forward_work *w)
+/* What there is to be joined. */
+typedef struct number_range {
+    int64_t lowest, highest; /* of forward ops */
+    uint64_t count;
+    bool has_backward;
+} number_range;
+
+static number_range find_range(const forward_work *w)
 {
-    const kino__trace *trace = w->trace;
-    size_t count = 0;
-    for (uint32_t row = 0; row < trace->event_count; row++) {
+    number_range range = {INT64_MAX, 0, 0, false};
+    for (uint32_t row = 0; row < w->trace->event_count; row++) {
+        if (!is_numbered_op(w, row))
+            continue;
+        int64_t number = sequence_of(w, row);
+        if (thread_of(w, row) > 0) {
+            range.has_backward = true;
+            continue;
+        }
+        range.lowest = number < range.lowest ? number : range.lowest;
+        range.highest = number > range.highest ? number : range.highest;
+        range.count++;
+    }
+    return range;
+}
+
+/* The group of a number, NONE: no forward op has it. */
+static uint32_t group_of(const forward_work *w, int64_t number)
+{
+    if (w->is_dense) {
+        uint64_t at = (uint64_t)number - (uint64_t)w->lowest;
+        return at < w->group_count ? (uint32_t)at : NONE;
+    }
+    const uint32_t *group = kino__map_get(&w->groups, (uint64_t)number);
+    return group ? *group : NONE;
+}
+
+/* Gives each number a group. */
+static bool number_groups(forward_work *w, const number_range *range)
+{
+    uint64_t width = (uint64_t)range->highest - (uint64_t)range->lowest + 1;
+    w->is_dense = range->count && width < 8 * range->count && width < NONE;
+    w->lowest = range->lowest;
+    w->group_count = w->is_dense ? (uint32_t)width : 0;
+    for (uint32_t row = 0; !w->is_dense && row < w->trace->event_count; row++) {
         if (!is_forward(w, row))
             continue;
         uint32_t *group = kino__map_put(&w->groups, (uint64_t)sequence_of(w, row), w->group_count);
         if (!group)
             return false;
         w->group_count += *group == w->group_count;
-        count++;
     }
+    return true;
+}
+
+static bool group_forward_ops(forward_work *w, const number_range *range)
+{
+    const kino__trace *trace = w->trace;
+    if (!number_groups(w, range))
+        return false;
     w->first = kino__link_scratch(w->scratch, (size_t)w->group_count + 1, sizeof *w->first);
-    w->members = kino__link_scratch(w->scratch, count, sizeof *w->members);
+    w->members = kino__link_scratch(w->scratch, range->count, sizeof *w->members);
     if (!w->first || !w->members)
         return false;
     for (uint32_t g = 0; g <= w->group_count; g++)
         w->first[g] = 0;
     for (uint32_t row = 0; row < trace->event_count; row++)
         if (is_forward(w, row))
-            w->first[*kino__map_get(&w->groups, (uint64_t)sequence_of(w, row))]++;
+            w->first[group_of(w, sequence_of(w, row))]++;
     uint32_t end = 0;
     for (uint32_t g = 0; g <= w->group_count; g++)
         w->first[g] = end +=
             w->first[g]; /* filled from the back, so that it ends as the group's first */
-    for (uint32_t t = (uint32_t)trace->tracks.count; t-- > 0;) {
-        const kino__track *track = &trace->tracks.items[t];
-        for (uint32_t row = track->first + track->count; row-- > track->first;)
-            if (is_forward(w, row))
-                w->members[--w->first[*kino__map_get(&w->groups, (uint64_t)sequence_of(w, row))]] =
-                    (member){trace->ts[row], t, row};
-    }
+    for (uint32_t row = trace->event_count; row-- > 0;)
+        if (is_forward(w, row))
+            w->members[--w->first[group_of(w, sequence_of(w, row))]] = row;
     return true;
+}
+
+/* Does any forward op have the number of this group? Dense ones have gaps. */
+static bool has_members(const forward_work *w, uint32_t group)
+{
+    return group != NONE && w->first[group + 1] > w->first[group];
 }
 
 /* -- forward threads */
@@ -169,17 +206,22 @@ static bool vote_by_flows(forward_work *w)
     return true;
 }
 
+static bool is_on(const kino__trace *trace, uint32_t track, uint32_t row)
+{
+    return row - trace->tracks.items[track].first < trace->tracks.items[track].count;
+}
+
 static bool vote_by_numbers(forward_work *w)
 {
     for (uint32_t row = 0; row < w->trace->event_count; row++) {
         if (!is_backward(w, row))
             continue;
-        const uint32_t *group = kino__map_get(&w->groups, (uint64_t)sequence_of(w, row));
-        if (!group)
+        uint32_t group = group_of(w, sequence_of(w, row));
+        if (!has_members(w, group))
             continue;
-        uint32_t track = w->members[w->first[*group]].track;
-        if (track == w->members[w->first[*group + 1] - 1].track &&
-            !vote(w, thread_of(w, row), track))
+        uint32_t track = kino__trace_track_of(w->trace, w->members[w->first[group]]);
+        uint32_t last = w->members[w->first[group + 1] - 1];
+        if (is_on(w->trace, track, last) && !vote(w, thread_of(w, row), track))
             return false;
     }
     return true;
@@ -187,42 +229,60 @@ static bool vote_by_numbers(forward_work *w)
 
 /* -- the join */
 
+typedef struct start {
+    int64_t ts;
+    uint32_t row;
+} start;
+
 static int compare_start(const void *left, const void *right)
 {
-    const member *a = left, *b = right;
+    const start *a = left, *b = right;
     if (a->ts != b->ts)
         return a->ts < b->ts ? -1 : 1;
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-static bool sort_by_start(forward_work *w)
+/* Puts the members of a group in order of their starts. */
+static void sort_group(forward_work *w, uint32_t group, start *space)
 {
-    size_t count = w->first[w->group_count];
-    w->by_start = kino__link_scratch(w->scratch, count, sizeof *w->by_start);
-    if (!w->by_start)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        w->by_start[i] = w->members[i];
-    for (uint32_t g = 0; g < w->group_count; g++)
-        if (w->first[g + 1] - w->first[g] > 1)
-            qsort(w->by_start + w->first[g], w->first[g + 1] - w->first[g], sizeof *w->by_start,
-                  compare_start);
-    return true;
+    uint32_t first = w->first[group], count = w->first[group + 1] - first;
+    for (uint32_t i = 0; i < count; i++)
+        space[i] = (start){w->trace->ts[w->members[first + i]], w->members[first + i]};
+    if (count > 1)
+        qsort(space, count, sizeof *space, compare_start);
+    for (uint32_t i = 0; i < count; i++)
+        w->by_start[first + i] = space[i].row;
 }
 
-static bool is_behind(const member *m, uint32_t track, int64_t ts)
+static bool sort_by_start(forward_work *w)
 {
-    return track != NONE && m->track != track ? m->track > track : m->ts > ts;
+    uint32_t most = 0;
+    for (uint32_t g = 0; g < w->group_count; g++)
+        most = w->first[g + 1] - w->first[g] > most ? w->first[g + 1] - w->first[g] : most;
+    start *space = kino__link_scratch(w->scratch, most, sizeof *space);
+    w->by_start = kino__link_scratch(w->scratch, w->first[w->group_count], sizeof *w->by_start);
+    for (uint32_t g = 0; space && w->by_start && g < w->group_count; g++)
+        sort_group(w, g, space);
+    return space && w->by_start;
+}
+
+/* Is a member of a group behind the last one of `track` (NONE: any) that starts at `ts`? */
+static bool is_behind(const kino__trace *trace, uint32_t row, uint32_t track, int64_t ts)
+{
+    if (track != NONE && !is_on(trace, track, row))
+        return row > trace->tracks.items[track].first;
+    return trace->ts[row] > ts;
 }
 
 /* Of a sorted group the last member of `track` (NONE: any) that starts at `ts` or before, or
  * KINO_NO_ROW. */
-static uint32_t last_before(const member *items, size_t count, uint32_t track, int64_t ts)
+static uint32_t last_before(const kino__trace *trace, const uint32_t *rows, size_t count,
+                            uint32_t track, int64_t ts)
 {
-    size_t low = KINO__SEARCH(size_t, i, 0, count, !is_behind(&items[i], track, ts));
-    if (low == 0 || (track != NONE && items[low - 1].track != track))
+    size_t low = KINO__SEARCH(size_t, i, 0, count, !is_behind(trace, rows[i], track, ts));
+    if (low == 0 || (track != NONE && !is_on(trace, track, rows[low - 1])))
         return KINO_NO_ROW;
-    return items[low - 1].row;
+    return rows[low - 1];
 }
 
 static bool join_by_numbers(forward_work *w, uint32_t *forward)
@@ -230,16 +290,16 @@ static bool join_by_numbers(forward_work *w, uint32_t *forward)
     for (uint32_t row = 0; row < w->trace->event_count; row++) {
         if (!is_backward(w, row))
             continue;
-        const uint32_t *group = kino__map_get(&w->groups, (uint64_t)sequence_of(w, row));
-        if (!group)
+        uint32_t group = group_of(w, sequence_of(w, row));
+        if (!has_members(w, group))
             continue;
         const uint32_t *index = kino__map_get(&w->threads, (uint64_t)thread_of(w, row));
         uint32_t track = index ? w->votes.items[*index].track : NONE;
         if (track == NONE && !w->by_start && !sort_by_start(w))
             return false;
-        const member *items = (track == NONE ? w->by_start : w->members) + w->first[*group];
-        forward[row] =
-            last_before(items, w->first[*group + 1] - w->first[*group], track, w->trace->ts[row]);
+        const uint32_t *rows = (track == NONE ? w->by_start : w->members) + w->first[group];
+        forward[row] = last_before(w->trace, rows, w->first[group + 1] - w->first[group], track,
+                                   w->trace->ts[row]);
     }
     return true;
 }
@@ -258,23 +318,27 @@ static void join_by_flows(const forward_work *w, uint32_t *forward)
 static bool read_inputs(forward_work *w)
 {
     static const char *const keys[] = {SEQUENCE_KEY, THREAD_KEY};
-    bool is_at_hand = w->trace->text && w->trace->text->arg_int;
-    if (is_at_hand && !kino__trace_need(w->trace, KINO__COLUMN_PLACE, NULL))
+    if (!kino__int_arguments_init(w->trace, keys, 2,
+                                  (kino__int_argument *[]){&w->sequence, &w->thread}))
         return false;
-    if (!is_at_hand) {
-        if (!kino__args_prepare(w->trace, keys, 2))
-            return false;
-        w->sequence = kino__args_int_column(w->trace, keys[0]);
-        w->thread = kino__args_int_column(w->trace, keys[1]);
-    }
-    bool has_inputs = is_at_hand || (w->sequence && w->thread);
     for (size_t i = 0; i < w->trace->tracks.count; i++) {
         if (!(w->trace->tracks.items[i].kinds & KINO__KIND_BIT(KINO__KIND_AUTOGRAD_FLOW)))
             continue;
         w->flows = kino__link_flows(w->trace);
-        return w->flows && has_inputs;
+        return w->flows != NULL;
     }
-    return has_inputs;
+    return true;
+}
+
+/* Nothing is grouped where nothing asks for it. */
+static bool join_all(forward_work *w, uint32_t *forward)
+{
+    number_range range = find_range(w);
+    if (range.has_backward && !(group_forward_ops(w, &range) && vote_by_flows(w) &&
+                                vote_by_numbers(w) && join_by_numbers(w, forward)))
+        return false;
+    join_by_flows(w, forward);
+    return true;
 }
 
 static void *make_forward(const kino__trace *trace, kino__arena *scratch, size_t *size)
@@ -285,11 +349,7 @@ static void *make_forward(const kino__trace *trace, kino__arena *scratch, size_t
     kino__map_init(&w.ballots, scratch->allocator);
     w.votes.allocator = scratch->allocator;
     uint32_t *forward = kino__link_column(trace, size);
-    bool ok = forward && read_inputs(&w) && group_forward_ops(&w) && vote_by_flows(&w) &&
-              vote_by_numbers(&w) && join_by_numbers(&w, forward);
-    if (ok) {
-        join_by_flows(&w, forward);
-    } else {
+    if (forward && !(read_inputs(&w) && join_all(&w, forward))) {
         kino__link_block_free(trace, forward, *size);
         forward = NULL;
     }

@@ -17,6 +17,7 @@
 #include "store/link.h"
 
 typedef enum kino__link_id {
+    KINO__LINK_PARENT,
     KINO__LINK_NESTING,
     KINO__LINK_FLOWS,
     KINO__LINK_LAUNCH,
@@ -45,6 +46,9 @@ typedef void *(*kino__link_make)(const kino__trace *trace, kino__arena *scratch,
 
 /* The link, made on first use; NULL when memory is out (the next call tries again). Any thread. */
 const void *kino__link_get(const kino__trace *trace, kino__link_id id, kino__link_make make);
+
+/* The same if it was made already, else NULL. */
+const void *kino__link_peek(const kino__trace *trace, kino__link_id id);
 
 /* A block for a link's value: `head` bytes, then `count` items of `item` bytes. NULL on overflow or
  * without memory. Not initialised. A maker that fails later gives it back with

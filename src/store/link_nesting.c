@@ -37,7 +37,7 @@ typedef struct level {
 typedef struct sweep {
     const kino__trace *trace;
     uint32_t *parent;
-    uint16_t *depth, *lane;
+    uint16_t *depth, *lane; /* NULL: parents alone are wanted */
     uint32_t overlap_count;
     KINO__VEC(level) levels; /* [0, open) is the stack; [open, used) waits to be used again */
     size_t open, used;       /* used: levels touched in this track */
@@ -99,13 +99,21 @@ static level *push(sweep *s)
     return top;
 }
 
-static bool place_span(sweep *s, uint32_t row, int64_t start, int64_t end)
+static level *open_span(sweep *s, uint32_t row, int64_t end)
 {
     level *top = push(s);
     if (!top)
-        return false;
+        return NULL;
     top->row = row;
     top->end = end;
+    return top;
+}
+
+static bool place_span(sweep *s, uint32_t row, int64_t start, int64_t end)
+{
+    level *top = open_span(s, row, end);
+    if (!top)
+        return false;
     if (top->latest > start) {
         /* Another one of this depth is open. If the span placed last is not counted yet it
          * overlapped nothing, so it is the only open one. */
@@ -138,6 +146,8 @@ static bool place_row(sweep *s, uint32_t row)
         s->open--;
     }
     s->parent[row] = s->open ? s->levels.items[s->open - 1].row : KINO_NO_ROW;
+    if (!s->depth)
+        return !is_span || open_span(s, row, end);
     s->depth[row] = (uint16_t)(s->open < UINT16_MAX ? s->open : UINT16_MAX);
     s->lane[row] = 0;
     return !is_span || place_span(s, row, start, end);
@@ -163,9 +173,20 @@ static bool sweep_track(sweep *s, const kino__track *track)
             continue;
         }
         s->parent[row] = KINO_NO_ROW;
-        s->depth[row] = s->lane[row] = 0;
+        if (s->depth)
+            s->depth[row] = s->lane[row] = 0;
     }
     end_track(s);
+    return ok;
+}
+
+static bool sweep_all(sweep *s, kino__arena *scratch)
+{
+    s->levels.allocator = scratch->allocator;
+    bool ok = true;
+    for (size_t i = 0; ok && i < s->trace->tracks.count; i++)
+        ok = sweep_track(s, &s->trace->tracks.items[i]);
+    kino__vec_deinit(&s->levels);
     return ok;
 }
 
@@ -178,12 +199,7 @@ static void *make_nesting(const kino__trace *trace, kino__arena *scratch, size_t
     uint32_t *parent = (uint32_t *)(nesting + 1);
     uint16_t *depth = (uint16_t *)(parent + n);
     sweep s = {.trace = trace, .parent = parent, .depth = depth, .lane = depth + n};
-    s.levels.allocator = scratch->allocator;
-    bool ok = true;
-    for (size_t i = 0; ok && i < trace->tracks.count; i++)
-        ok = sweep_track(&s, &trace->tracks.items[i]);
-    kino__vec_deinit(&s.levels);
-    if (!ok) {
+    if (!sweep_all(&s, scratch)) {
         kino__link_block_free(trace, nesting, *size);
         return NULL;
     }
@@ -194,4 +210,20 @@ static void *make_nesting(const kino__trace *trace, kino__arena *scratch, size_t
 const kino__nesting *kino__link_nesting(const kino__trace *trace)
 {
     return kino__link_get(trace, KINO__LINK_NESTING, make_nesting);
+}
+
+static void *make_parent(const kino__trace *trace, kino__arena *scratch, size_t *size)
+{
+    uint32_t *parent = kino__link_column(trace, size);
+    sweep s = {.trace = trace, .parent = parent};
+    if (parent && sweep_all(&s, scratch))
+        return parent;
+    kino__link_block_free(trace, parent, *size);
+    return NULL;
+}
+
+const uint32_t *kino__link_parent(const kino__trace *trace)
+{
+    const kino__nesting *nesting = kino__link_peek(trace, KINO__LINK_NESTING);
+    return nesting ? nesting->parent : kino__link_get(trace, KINO__LINK_PARENT, make_parent);
 }
