@@ -176,10 +176,13 @@ typedef struct kino_analyze_options {
     void *progress_context;
     const kino_param *params; /* the others have their defaults; a later one wins */
     size_t param_count;
+    /* The run is not used elsewhere, nor again: what an analysis no longer needs of a trace is
+     * released while it works; afterwards the run can only be freed. */
+    bool last;
 } kino_analyze_options;
 #define KINO_ANALYZE_OPTIONS_INIT                                                                  \
     {                                                                                              \
-        sizeof(kino_analyze_options), 0, NULL, NULL, NULL, 0                                       \
+        sizeof(kino_analyze_options), 0, NULL, NULL, NULL, 0, false                                \
     }
 
 /* One analysis of a run (<kino/analysis.h> describes them). KINO_NOT_FOUND: no such analysis;

@@ -36,6 +36,7 @@ typedef struct kino__analysis {
     const char *compat;            /* one of def->compat; NULL: the correct numbers */
     const char *steps;             /* the parameter "steps" as given, or NULL */
     int64_t first_step, last_step; /* what it says; KINO_NO_INT: all */
+    bool is_last; /* nobody else uses the run, nor will: map may give back what it does not need */
     /* For work shared out inside map: may be NULL (traces are shared out already), which
      * kino__pool_run understands. */
     kino__pool *pool;

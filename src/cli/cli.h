@@ -144,9 +144,10 @@ bool kino__output_write(void *output, const char *bytes, size_t size);
  * reported. */
 int kino__output_finish(kino__output *output, kino_status st, kino_error *err);
 
-/* Runs one analysis and shows progress. 0, or an exit code (already reported). */
+/* Runs one analysis and shows progress. is_last: the run is only freed afterwards. 0, or an exit
+ * code (already reported). */
 int kino__run_analysis(const kino__common_options *options, kino_run *run, const char *name,
-                       const kino_param *params, size_t count, kino_result **out);
+                       const kino_param *params, size_t count, bool is_last, kino_result **out);
 
 /* A finished answer on standard output or in --output, as the options say. Returns the exit code,
  * everything reported. */

@@ -275,7 +275,7 @@ static int list_analyses(const analyze_options *o)
 }
 
 int kino__run_analysis(const kino__common_options *options, kino_run *run, const char *name,
-                       const kino_param *params, size_t count, kino_result **out)
+                       const kino_param *params, size_t count, bool is_last, kino_result **out)
 {
     kino__progress_bar bar;
     kino__progress_bar_init(&bar, !options->quiet && !options->no_progress);
@@ -285,6 +285,7 @@ int kino__run_analysis(const kino__common_options *options, kino_run *run, const
     how.progress_context = &bar;
     how.params = params;
     how.param_count = count;
+    how.last = is_last;
     kino_error err;
     kino_status st = kino_run_analyze(run, name, &how, out, &err);
     kino__progress_bar_end(&bar);
@@ -368,7 +369,7 @@ static int run_analyze(void *options, char **arguments, size_t count)
     kino_result *result = NULL;
     int code = kino__open_run(&o->common, arguments + 1, count - 1, &run);
     if (code == KINO__EXIT_OK)
-        code = kino__run_analysis(&o->common, run, name, params, given, &result);
+        code = kino__run_analysis(&o->common, run, name, params, given, true, &result);
     if (code == KINO__EXIT_OK)
         code = is_pyprof ? show_lines(o, result) : kino__show_result(&o->common, result);
     kino_result_free(result);

@@ -155,7 +155,7 @@ static int check_run(const check_options *options, kino_run *run)
     kino_result *result = NULL;
     kino_error err;
     summary s = {0};
-    int code = kino__run_analysis(&options->common, run, "completeness", NULL, 0, &result);
+    int code = kino__run_analysis(&options->common, run, "completeness", NULL, 0, false, &result);
     if (code == KINO__EXIT_OK && summarise(&s, result, options->fail_on, &err) != KINO_OK)
         code = kino__report_error(&err, KINO__EXIT_FAILED);
     if (code == KINO__EXIT_OK)

@@ -47,7 +47,7 @@ typedef struct maker {
     kino__trace_costs *out;
     const kino__trace *trace;
     const kino__cost_model *model;
-    const kino__nesting *nesting;
+    const uint32_t *parent;
     name_info *names;
     kino__op_call call;
     kino__text_cursor cursor;
@@ -235,10 +235,11 @@ static uint32_t cost_row(maker *m, uint32_t row, bool is_marker, bool *records_a
 static bool cost_call(maker *m, uint32_t index, bool is_marker)
 {
     kino__costed_op *op = &m->out->ops.items[index];
-    op->cost = cost_row(m, op->row, is_marker, &op->records_autograd);
-    if (op->cost == KINO_NO_ROW)
+    uint32_t place = cost_row(m, op->row, is_marker, &op->records_autograd);
+    if (place == KINO_NO_ROW)
         return false;
-    const kino__cost *cost = &m->out->costs.items[op->cost];
+    op->cost = place;
+    const kino__cost *cost = &m->out->costs.items[place];
     bool is_told = uses_result(cost) && !is_marker;
     if (op->direction == KINO__OP_BACKWARD && is_told && !list_op(&m->gradients, index))
         return false;
@@ -271,7 +272,7 @@ static bool add_op(maker *m, uint32_t row, uint32_t around, bool is_marker)
 static bool find_ops(maker *m)
 {
     for (uint32_t row = 0; row < m->trace->event_count; row++) {
-        uint32_t parent = m->nesting->parent[row];
+        uint32_t parent = m->parent[row];
         uint32_t around = parent == KINO_NO_ROW ? KINO_NO_ROW : m->out->op_of_row[parent];
         bool is_marker, is_one = is_call(m, row, &is_marker);
         if (is_one && is_message(m, row) && is_collective(m, around)) {
@@ -490,8 +491,9 @@ static bool solve(maker *m, uint32_t op, kino__op_call *other)
     m->call.output_sizes = kino__op_input_sizes(&other->inputs, result);
     m->call.output_rank = result->size_count;
     kino__cost cost = kino__cost_of(m->model, &m->call);
-    o->cost = keep_cost(m, &cost);
-    return o->cost != KINO_NO_ROW;
+    uint32_t place = keep_cost(m, &cost);
+    o->cost = place;
+    return place != KINO_NO_ROW;
 }
 
 /* Links are made only where they can help: they read the arguments of all events. */
@@ -554,15 +556,27 @@ static bool charge_ops(maker *m)
     return true;
 }
 
+static bool has_ids(const kino__trace *trace)
+{
+    const uint32_t kinds =
+        KINO__KINDS_DEVICE | KINO__KINDS_LAUNCH | KINO__KIND_BIT(KINO__KIND_SYNC);
+    for (uint32_t row = 0; row < trace->event_count; row++)
+        if (trace->external[row] != KINO__BIND_NONE &&
+            KINO__KIND_BIT(kino__category_kind(trace->category[row])) & kinds)
+            return true;
+    return false;
+}
+
 static bool make(maker *m)
 {
     kino__cost unknown = {0}, nothing = {.family = kino__cost_family_copy.name};
     kino__cost_unknown(&unknown, "no family knows the operator");
-    m->nesting = kino__link_nesting(m->trace);
+    m->parent = kino__link_parent(m->trace);
     m->names = calloc(kino__string_pool_count(&m->trace->strings) + 1, sizeof *m->names);
     m->out->op_of_row = malloc(((size_t)m->trace->event_count + 1) * sizeof *m->out->op_of_row);
     m->out->row_count = m->trace->event_count;
-    return m->nesting && m->names && m->out->op_of_row && keep_cost(m, &unknown) == UNKNOWN &&
+    m->out->has_ids = has_ids(m->trace);
+    return m->parent && m->names && m->out->op_of_row && keep_cost(m, &unknown) == UNKNOWN &&
            keep_cost(m, &nothing) == FREE && find_ops(m) && solve_all(m) && charge_ops(m);
 }
 
@@ -592,19 +606,37 @@ kino_status kino__trace_costs_init(kino__trace_costs *costs, const kino__trace *
     return kino__fail_nomem(err);
 }
 
+void kino__trace_costs_forget_rows(kino__trace_costs *costs)
+{
+    free(costs->op_of_row);
+    costs->op_of_row = NULL;
+}
+
 void kino__trace_costs_deinit(kino__trace_costs *costs)
 {
     kino__vec_deinit(&costs->ops);
     kino__vec_deinit(&costs->costs);
-    free(costs->op_of_row);
-    costs->op_of_row = NULL;
+    kino__trace_costs_forget_rows(costs);
+}
+
+/* Of the operators around a launch the innermost event of the kind, as kino__link_op has it; else
+ * the innermost marker. */
+static uint32_t op_around(const kino__trace_costs *costs, const kino__trace *trace, uint32_t launch)
+{
+    uint32_t innermost = costs->op_of_row[launch], op = innermost;
+    while (op != KINO_NO_ROW &&
+           kino__category_kind(trace->category[costs->ops.items[op].row]) != KINO__KIND_OP)
+        op = costs->ops.items[op].parent;
+    return op == KINO_NO_ROW ? innermost : op;
 }
 
 uint32_t kino__trace_costs_op_of(const kino__trace_costs *costs, const kino__trace *trace,
                                  uint32_t row)
 {
-    const uint32_t *op = kino__link_op(trace), *launch = kino__link_launch(trace);
+    const uint32_t *op = costs->has_ids ? kino__link_op(trace) : NULL,
+                   *launch = kino__link_launch(trace);
     if (op && op[row] != KINO_NO_ROW)
         return costs->op_of_row[op[row]];
-    return launch && launch[row] != KINO_NO_ROW ? costs->op_of_row[launch[row]] : KINO_NO_ROW;
+    return launch && launch[row] != KINO_NO_ROW ? op_around(costs, trace, launch[row])
+                                                : KINO_NO_ROW;
 }

@@ -17,10 +17,10 @@
 
 typedef struct kino__costed_op {
     uint32_t row;
-    uint32_t parent;  /* index in ops of the operator around it; KINO_NO_ROW */
-    uint32_t charged; /* index in ops of the one that is charged for its work; KINO_NO_ROW */
-    uint32_t cost;    /* index in costs */
-    kino__op_direction direction;
+    uint32_t parent;       /* index in ops of the operator around it; KINO_NO_ROW */
+    uint32_t charged;      /* index in ops of the one that is charged for its work; KINO_NO_ROW */
+    uint32_t cost;         /* index in costs */
+    uint8_t direction;     /* kino__op_direction */
     bool records_autograd; /* has the number of a forward operator; of events that have inputs */
 } kino__costed_op;
 
@@ -31,6 +31,7 @@ typedef struct kino__trace_costs {
      * a thread; KINO_NO_ROW: there is none. */
     uint32_t *op_of_row;
     size_t row_count;
+    bool has_ids; /* launches or work on a device have external ids */
 } kino__trace_costs;
 
 KINO_NODISCARD kino_status kino__trace_costs_init(kino__trace_costs *costs,
@@ -38,8 +39,12 @@ KINO_NODISCARD kino_status kino__trace_costs_init(kino__trace_costs *costs,
                                                   const kino__cost_model *model, kino_error *err);
 void kino__trace_costs_deinit(kino__trace_costs *costs);
 
+/* Gives back op_of_row, for those who have asked about all work on devices. */
+void kino__trace_costs_forget_rows(kino__trace_costs *costs);
+
 /* The operator of work on a device: by kino__link_op, else the innermost around the call that
- * launched it. KINO_NO_ROW: none. */
+ * launched it. Where no external ids lead to operators, the link is not made: the answer is the
+ * same. KINO_NO_ROW: none. */
 uint32_t kino__trace_costs_op_of(const kino__trace_costs *costs, const kino__trace *trace,
                                  uint32_t row);
 

@@ -95,21 +95,28 @@ kino_status kino__analyze_map(kino__analysis *a, const kino__run *run, kino__poo
     return st;
 }
 
-/* is_alone: nobody else uses the run, so the traces of a tight one may be released. */
-static kino_status analyze(const kino__analysis_def *def, const kino__run *run, bool is_alone,
+/* Who else uses the run. */
+typedef enum run_use {
+    USE_SHARED,
+    USE_ALONE, /* nobody: the traces of a tight one may be released */
+    USE_LAST,  /* nor later */
+} run_use;
+
+static kino_status analyze(const kino__analysis_def *def, const kino__run *run, run_use use,
                            const kino__analyze_how *how, kino_result *result, kino_error *err)
 {
     kino__analysis a;
     if (!def->takes_every_process)
         run = kino__run_of_ranks(run);
     kino_status st = kino__analysis_init(&a, def, how->params, how->param_count, err);
+    a.is_last = use == USE_LAST;
     kino__map_job job = {.analysis = &a, .result = result};
     kino__map_reduce m = {.run = run,
                           .pool = how->pool,
                           .progress = how->progress,
                           .jobs = &job,
                           .job_count = 1,
-                          .forgets = is_alone && run->is_tight};
+                          .forgets = use != USE_SHARED && run->is_tight};
     if (st == KINO_OK)
         st = result ? kino__map_reduce_run(&m, err) : kino__fail_nomem(err);
     kino__map_reduce_deinit(&m);
@@ -120,7 +127,7 @@ static kino_status analyze(const kino__analysis_def *def, const kino__run *run, 
 kino_status kino__analyze_run(const kino__analysis_def *def, const kino__run *run,
                               const kino__analyze_how *how, kino_result *result, kino_error *err)
 {
-    return analyze(def, run, false, how, result, err);
+    return analyze(def, run, USE_SHARED, how, result, err);
 }
 
 /* -- the public face -- */
@@ -221,7 +228,7 @@ kino_status kino_run_analyze(kino_run *run, const char *name, const kino_analyze
     KINO_TRY(kino__pool_new(given.jobs, &how.pool, err));
     kino_result *result = kino__result_new(def->name);
     kino__run_describe(def->takes_every_process ? run : kino__run_ranks(run), result);
-    kino_status st = analyze(def, &run->run, true, &how, result, err);
+    kino_status st = analyze(def, &run->run, given.last ? USE_LAST : USE_ALONE, &how, result, err);
     kino__pool_free(how.pool);
     if (st == KINO_OK)
         return kino__result_finish(result, out, err);

@@ -38,27 +38,31 @@ static bool find_forward(kino__cost_places *p)
     return true;
 }
 
-bool kino__cost_places_init(kino__cost_places *p, const kino__cost_work *work)
+void kino__cost_places_init(kino__cost_places *p, const kino__cost_work *work, bool is_last)
 {
-    *p = (kino__cost_places){.work = work, .nesting = kino__link_nesting(work->trace)};
+    *p = (kino__cost_places){.work = work, .is_last = is_last};
     kino__map_init(&p->layer_of_row, NULL);
     kino__map_init(&p->layer_by_name, NULL);
     kino__map_init(&p->name_of_string, NULL);
     kino__map_init(&p->line_of_row, NULL);
-    return p->nesting != NULL;
 }
 
 /* Names do without links, which read the arguments of all events. */
 static bool has_links(kino__cost_places *p)
 {
+    const kino__trace *trace = p->work->trace;
     if (p->forward || p->failed)
         return !p->failed;
-    if (has_python(p->work->trace)) {
-        p->python = kino__link_python_parent(p->work->trace);
-        p->module = kino__link_module(p->work->trace);
-        p->failed = !p->python || !p->module;
+    p->failed = !find_forward(p);
+    if (p->is_last) /* the trace is the caller's, hence the cast */
+        kino__link_forward_forget((kino__trace *)(uintptr_t)trace);
+    if (has_python(trace)) {
+        p->python = kino__link_python_parent(trace);
+        p->module = kino__link_module(trace);
+        p->failed = p->failed || !p->python || !p->module;
     }
-    p->failed = p->failed || !find_forward(p);
+    p->parent = kino__link_parent(trace);
+    p->failed = p->failed || !p->parent;
     return !p->failed;
 }
 
@@ -146,7 +150,7 @@ static uint32_t layer_of(kino__cost_places *p, uint32_t row)
     uint32_t spans[MOST_DEPTH], layer = KINO_NO_ROW;
     size_t count = 0;
     kino_str name;
-    for (; row != KINO_NO_ROW && count < MOST_DEPTH; row = p->nesting->parent[row]) {
+    for (; row != KINO_NO_ROW && count < MOST_DEPTH; row = p->parent[row]) {
         if (!is_layer(p, row, &name))
             continue;
         const uint32_t *known = kino__map_get(&p->layer_of_row, row);
@@ -196,7 +200,7 @@ static kino_str python_line(kino__cost_places *p, uint32_t row)
 /* The last frame of the innermost trace marker around a row. */
 static kino_str marker_line(kino__cost_places *p, uint32_t row)
 {
-    for (uint32_t at = row; at != KINO_NO_ROW; at = p->nesting->parent[at]) {
+    for (uint32_t at = row; at != KINO_NO_ROW; at = p->parent[at]) {
         if (kind_of_row(p, at) != KINO__KIND_ANNOTATION ||
             kino__marker_kind_of(name_of_row(p, at), false) != KINO__MARKER_TRACE)
             continue;

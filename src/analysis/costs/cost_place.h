@@ -22,8 +22,9 @@ typedef struct kino__layer {
 
 typedef struct kino__cost_places {
     const kino__cost_work *work;
-    const kino__nesting *nesting;
-    const uint32_t *python, *module; /* links; NULL: the trace has no Python */
+    /* links, made when they are needed */
+    const uint32_t *parent;
+    const uint32_t *python, *module; /* NULL: the trace has no Python */
     uint32_t *forward;               /* of each op: the row whose place it has; made when needed */
     kino__string_pool texts;
     KINO__VEC(kino__layer) layers; /* parents before children, in order of first sight */
@@ -34,11 +35,12 @@ typedef struct kino__cost_places {
     kino__op_call call;
     kino__str_list frames;
     kino__arena arena; /* texts of frames */
-    bool failed;
+    bool is_last, failed;
 } kino__cost_places;
 
-/* False when memory is out. Deinitialise also after a failure. */
-KINO_NODISCARD bool kino__cost_places_init(kino__cost_places *places, const kino__cost_work *work);
+/* is_last: nobody else uses the trace; links that are not needed any more are given back. Memory
+ * that runs out later is remembered in `failed`. */
+void kino__cost_places_init(kino__cost_places *places, const kino__cost_work *work, bool is_last);
 void kino__cost_places_deinit(kino__cost_places *places);
 
 /* "aten::mm", of a marker "linear". */

@@ -15,9 +15,15 @@ enum { NAME_LOOKED_UP = 1, NAME_TENSOR = 2, NAME_COLLECTIVE = 4 };
 
 enum { NOTHING = -1 }; /* of an account: no kernel has got its part */
 
+/* An item, and the place of its account. */
+typedef struct replayed {
+    uint32_t item, account;
+} replayed;
+
 typedef struct maker {
     kino__cost_work *out;
     const kino__trace *trace;
+    kino__trace *last; /* the trace, where nobody needs more of it than the caller; or NULL */
     const uint32_t *launch;
     uint8_t *names;    /* of each string */
     int64_t *total;    /* of each op: time of its kernels that it launched itself */
@@ -25,7 +31,7 @@ typedef struct maker {
     kino__map replays; /* hash of (op, launch) -> place in replay_* */
     KINO__VEC(int64_t) replay_total;
     KINO__VEC(int64_t) replay_done;
-    KINO__VEC(uint32_t) replay_of; /* of each item: its place, KINO_NO_ROW: none */
+    KINO__VEC(replayed) replay_of; /* items of replays, in order */
     kino__op_call call;
     kino__text_cursor cursor;
 } maker;
@@ -58,9 +64,8 @@ static void find_operator(const maker *m, kino__work_item *item)
 }
 
 /* Was the kernel launched outside the operator that it belongs to, by replaying a graph? */
-static bool is_replay(const maker *m, uint32_t op, uint32_t row)
+static bool is_replay(const maker *m, uint32_t op, uint32_t launch)
 {
-    uint32_t launch = m->launch[row];
     if (op == KINO_NO_ROW || launch == KINO_NO_ROW)
         return false;
     return m->out->costs.op_of_row[launch] == KINO_NO_ROW
@@ -96,7 +101,19 @@ static bool cost_collective(maker *m, kino__work_item *item)
     return true;
 }
 
-static bool add_kernel(maker *m, kino__work_item *item, uint32_t *account)
+/* Counts a kernel to its replay. */
+static bool add_replayed(maker *m, const kino__work_item *item, int64_t time)
+{
+    uint32_t account = replay_account(m, item->op, item->launch);
+    replayed *slot = account == KINO_NO_ROW ? NULL : kino__vec_add(&m->replay_of);
+    if (!slot)
+        return false;
+    *slot = (replayed){(uint32_t)m->out->items.count - 1, account};
+    m->replay_total.items[account] = kino__sum(m->replay_total.items[account], time);
+    return true;
+}
+
+static bool add_kernel(maker *m, kino__work_item *item)
 {
     uint8_t name = look_up(m, item->row);
     item->uses_tensor_cores = (name & NAME_TENSOR) != 0;
@@ -105,13 +122,8 @@ static bool add_kernel(maker *m, kino__work_item *item, uint32_t *account)
     int64_t time = kino__work_time(m->out, item);
     if (item->op == KINO_NO_ROW)
         return item->kind != KINO__WORK_COLLECTIVE || cost_collective(m, item);
-    if (is_replay(m, item->op, item->row)) {
-        *account = replay_account(m, item->op, m->launch[item->row]);
-        if (*account == KINO_NO_ROW)
-            return false;
-        m->replay_total.items[*account] = kino__sum(m->replay_total.items[*account], time);
-        return true;
-    }
+    if (is_replay(m, item->op, item->launch))
+        return add_replayed(m, item, time);
     m->total[item->op] = kino__sum(m->total[item->op], time);
     return true;
 }
@@ -126,9 +138,8 @@ static void add_copy(maker *m, kino__work_item *item, bool is_copy)
 }
 
 /* Had the stream run dry when it was launched? Not the first work of a stream. */
-static bool is_starved(const maker *m, uint32_t row, int64_t busy_until)
+static bool is_starved(const maker *m, uint32_t launch, int64_t busy_until)
 {
-    uint32_t launch = m->launch[row];
     return launch != KINO_NO_ROW && busy_until != KINO_NO_TIME &&
            m->trace->ts[launch] >= busy_until;
 }
@@ -136,14 +147,13 @@ static bool is_starved(const maker *m, uint32_t row, int64_t busy_until)
 static bool add_device_row(maker *m, uint32_t row, kino__kind kind, int64_t busy_until)
 {
     kino__work_item *item = kino__vec_add(&m->out->items);
-    uint32_t *account = item ? kino__vec_add(&m->replay_of) : NULL;
-    if (!account)
+    if (!item)
         return false;
-    *item = (kino__work_item){.row = row, .flops = KINO_NO_INT, .bytes = KINO_NO_INT};
-    item->is_starved = is_starved(m, row, busy_until);
-    *account = KINO_NO_ROW;
+    *item = (kino__work_item){
+        .row = row, .launch = m->launch[row], .flops = KINO_NO_INT, .bytes = KINO_NO_INT};
+    item->is_starved = is_starved(m, item->launch, busy_until);
     if (kind == KINO__KIND_KERNEL)
-        return add_kernel(m, item, account);
+        return add_kernel(m, item);
     add_copy(m, item, kind == KINO__KIND_MEMCPY);
     return true;
 }
@@ -155,7 +165,7 @@ static bool reserve_items(maker *m)
     for (size_t t = 0; t < m->trace->tracks.count; t++)
         if (m->trace->tracks.items[t].kinds & KINO__KINDS_DEVICE)
             count += m->trace->tracks.items[t].count;
-    return kino__vec_reserve(&m->out->items, count) && kino__vec_reserve(&m->replay_of, count);
+    return kino__vec_reserve(&m->out->items, count);
 }
 
 static bool add_device_rows(maker *m)
@@ -198,13 +208,14 @@ static int64_t part(int64_t whole, int64_t from, int64_t to, int64_t total, bool
 
 static void divide(maker *m)
 {
+    size_t replays = 0;
     for (size_t i = 0; i < m->out->items.count; i++) {
         kino__work_item *item = &m->out->items.items[i];
         const kino__cost *cost = kino__work_cost(m->out, item);
+        bool is_own = replays == m->replay_of.count || m->replay_of.items[replays].item != i;
+        uint32_t account = is_own ? KINO_NO_ROW : m->replay_of.items[replays++].account;
         if (item->kind > KINO__WORK_COLLECTIVE || !cost)
             continue;
-        uint32_t account = m->replay_of.items[i];
-        bool is_own = account == KINO_NO_ROW;
         int64_t *done = is_own ? &m->done[item->op] : &m->replay_done.items[account];
         int64_t total = is_own ? m->total[item->op] : m->replay_total.items[account];
         int64_t from = *done == NOTHING ? 0 : *done, to = from + kino__work_time(m->out, item);
@@ -225,6 +236,7 @@ static bool add_operator(maker *m, uint32_t index, bool is_charged)
         return false;
     const kino__cost *cost = kino__trace_cost(costs, index);
     *item = (kino__work_item){.row = costs->ops.items[index].row,
+                              .launch = KINO_NO_ROW,
                               .op = is_charged ? index : KINO_NO_ROW,
                               .around = index,
                               .flops = is_charged ? cost->flops : KINO_NO_INT,
@@ -270,13 +282,29 @@ static bool has_device(const kino__trace *trace)
     return false;
 }
 
+/* Ids have led from launches to work; they are still needed where they lead to operators, and
+ * where flows lead to forward operators. */
+static void drop_ids(maker *m)
+{
+    bool needs_ids = m->out->costs.has_ids;
+    for (size_t t = 0; t < m->trace->tracks.count; t++)
+        needs_ids |=
+            (m->trace->tracks.items[t].kinds & KINO__KIND_BIT(KINO__KIND_AUTOGRAD_FLOW)) != 0;
+    if (!needs_ids)
+        kino__trace_drop_ids(m->last);
+}
+
 static bool make_items(maker *m)
 {
     size_t ops = m->out->costs.ops.count;
     m->out->has_ops = ops > 0;
     if (!has_device(m->trace))
         return add_operators(m);
+    if (m->last)
+        kino__trace_forget_links(m->last);
     m->launch = kino__link_launch(m->trace);
+    if (m->last)
+        drop_ids(m);
     m->names = calloc(kino__string_pool_count(&m->trace->strings) + 1, 1);
     m->total = calloc(ops + 1, sizeof *m->total);
     m->done = malloc((ops + 1) * sizeof *m->done);
@@ -288,8 +316,8 @@ static bool make_items(maker *m)
     return ok;
 }
 
-static kino_status make(const kino__trace *trace, kino_str file, kino__cost_work *out,
-                        kino_error *err)
+static kino_status make(const kino__trace *trace, kino__trace *last, kino_str file,
+                        kino__cost_work *out, kino_error *err)
 {
     char path[4096];
     const char *files[2] = {path, NULL};
@@ -300,10 +328,13 @@ static kino_status make(const kino__trace *trace, kino_str file, kino__cost_work
     out->trace = trace;
     KINO_TRY(kino__cost_model_new(KINO__COST_DEFAULT, file.size ? files : NULL, &out->model, err));
     KINO_TRY(kino__trace_costs_init(&out->costs, trace, out->model, err));
-    maker m = {.out = out, .trace = trace};
+    maker m = {.out = out, .trace = trace, .last = last};
     kino__map_init(&m.replays, NULL);
     kino__text_cursor_init(&m.cursor, trace->text);
     bool ok = make_items(&m);
+    kino__trace_costs_forget_rows(&out->costs);
+    if (last)
+        kino__trace_forget_links(last);
     kino__text_cursor_deinit(&m.cursor);
     kino__op_call_deinit(&m.call);
     kino__map_deinit(&m.replays);
@@ -326,11 +357,11 @@ void kino__cost_work_free(kino__cost_work *work)
     free(work);
 }
 
-static kino_status make_new(const kino__trace *trace, kino_str file, kino__cost_work **out,
-                            kino_error *err)
+static kino_status make_new(const kino__trace *trace, kino__trace *last, kino_str file,
+                            kino__cost_work **out, kino_error *err)
 {
     *out = calloc(1, sizeof **out);
-    kino_status st = *out ? make(trace, file, *out, err) : kino__fail_nomem(err);
+    kino_status st = *out ? make(trace, last, file, *out, err) : kino__fail_nomem(err);
     if (st != KINO_OK) {
         kino__cost_work_free(*out);
         *out = NULL;
@@ -341,7 +372,7 @@ static kino_status make_new(const kino__trace *trace, kino_str file, kino__cost_
 static void *make_kept(const kino__trace *trace, void *context)
 {
     kino__cost_work *work;
-    return make_new(trace, (kino_str){"", 0}, &work, context) == KINO_OK ? work : NULL;
+    return make_new(trace, NULL, (kino_str){"", 0}, &work, context) == KINO_OK ? work : NULL;
 }
 
 static void free_kept(void *value)
@@ -357,7 +388,7 @@ kino_status kino__cost_work_of(const kino__trace *trace, kino_str file, const ki
     kino__error_clear(&why);
     *own = NULL;
     if (file.size) {
-        kino_status st = make_new(trace, file, own, err);
+        kino_status st = make_new(trace, NULL, file, own, err);
         *out = *own;
         return st;
     }
@@ -367,6 +398,12 @@ kino_status kino__cost_work_of(const kino__trace *trace, kino_str file, const ki
     if (err && why.code != KINO_OK)
         *err = why;
     return why.code != KINO_OK ? why.code : kino__fail_nomem(err);
+}
+
+kino_status kino__cost_work_last(kino__trace *trace, kino_str file, kino__cost_work **own,
+                                 kino_error *err)
+{
+    return make_new(trace, trace, file, own, err);
 }
 
 const char *kino__work_reason(const kino__cost_work *work, const kino__work_item *item)

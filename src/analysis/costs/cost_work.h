@@ -24,6 +24,7 @@ typedef enum kino__work_kind {
 
 typedef struct kino__work_item {
     uint32_t row;         /* of the device; of the operator on the host */
+    uint32_t launch;      /* row of the call that started it; KINO_NO_ROW: none */
     uint32_t op;          /* the charged operator, in costs.ops; KINO_NO_ROW: none */
     uint32_t around;      /* that, else the innermost one that launched it; KINO_NO_ROW: none */
     int64_t flops, bytes; /* its part */
@@ -36,7 +37,7 @@ typedef struct kino__work_item {
 typedef struct kino__cost_work {
     const kino__trace *trace;
     kino__cost_model *model;
-    kino__trace_costs costs;
+    kino__trace_costs costs;          /* without op_of_row: items have what it said */
     KINO__VEC(kino__work_item) items; /* in order of rows */
     bool is_host;                     /* items are operators */
     bool has_ops;
@@ -48,6 +49,10 @@ typedef struct kino__cost_work {
 KINO_NODISCARD kino_status kino__cost_work_of(const kino__trace *trace, kino_str file,
                                               const kino__cost_work **out, kino__cost_work **own,
                                               kino_error *err);
+/* The caller's own, and only it: the trace is used by nobody else, nor will it be. What has been
+ * made of it is given back, and its columns of ids. */
+KINO_NODISCARD kino_status kino__cost_work_last(kino__trace *trace, kino_str file,
+                                                kino__cost_work **own, kino_error *err);
 void kino__cost_work_free(kino__cost_work *work);
 
 /* The parameter of all analyses that use it. */

@@ -31,12 +31,25 @@ static void take_facts(const kino__kernel_walk *walk)
     facts->without_device = walk->work->is_host;
     facts->time = walk->work->is_host ? walk->work->host_time : 0;
     for (size_t i = 0; i < walk->out->rows.count; i++) {
-        const kino__kernel_row *row = &walk->out->rows.items[i];
+        const kino__kernel_row row = kino__kernel_rows_at(walk->out, i);
         if (!walk->work->is_host)
-            facts->time = kino__sum(facts->time, row->sil);
-        if (row->flops != KINO_NO_INT)
-            facts->known_time = kino__sum(facts->known_time, row->sil);
+            facts->time = kino__sum(facts->time, row.sil);
+        if (row.flops != KINO_NO_INT)
+            facts->known_time = kino__sum(facts->known_time, row.sil);
     }
+}
+
+/* Rows are made in place of the work they come from where nobody else needs the trace. */
+static kino_status make_work(const kino__analysis *a, const kino__trace *trace,
+                             kino__kernel_walk *walk, kino__cost_work **own, kino_error *err)
+{
+    kino_str file = kino__param_text(a, P_COSTS);
+    if (!a->is_last)
+        return kino__cost_work_of(trace, file, &walk->work, own, err);
+    /* whoever says so has the trace for itself, hence the cast */
+    kino_status st = kino__cost_work_last((kino__trace *)(uintptr_t)trace, file, own, err);
+    walk->work = walk->own = *own;
+    return st;
 }
 
 static kino_status map(const kino__analysis *a, const kino__trace *trace, void *value,
@@ -48,7 +61,7 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
                               .is_compat = is_compat(a),
                               .wants_dictionaries =
                                   kino__str_is(kino__param_text(a, P_PYPROF), "dict")};
-    KINO_TRY(kino__cost_work_of(trace, kino__param_text(a, P_COSTS), &walk.work, &own, err));
+    KINO_TRY(make_work(a, trace, &walk, &own, err));
     kino_status st = kino__kernel_walk_run(&walk, err);
     if (st == KINO_OK)
         take_facts(&walk);
@@ -168,8 +181,10 @@ static bool take_rows(shown *s, kino__kernel_rows *rows)
             return false;
     memcpy(&s->rows.kinds, &rows->kinds, sizeof s->rows.kinds);
     memcpy(&s->rows.rows, &rows->rows, sizeof s->rows.rows);
+    memcpy(&s->rows.mores, &rows->mores, sizeof s->rows.mores);
     memset(&rows->kinds, 0, sizeof rows->kinds);
     memset(&rows->rows, 0, sizeof rows->rows);
+    memset(&rows->mores, 0, sizeof rows->mores);
     return true;
 }
 
@@ -201,17 +216,17 @@ static kino_cell tc_cell(uint32_t letter)
 static kino_cell make_cell(const void *context, size_t row, size_t column)
 {
     const shown *s = context;
-    const kino__kernel_row *r = &s->rows.rows.items[row];
-    const kino__kernel_group *k = &s->rows.kinds.items[r->kind];
+    const kino__kernel_row r = kino__kernel_rows_at(&s->rows, row);
+    const kino__kernel_group *k = &s->rows.kinds.items[r.kind];
     switch (column) {
     case C_RANK:
         return int_cell(k->rank);
     case C_IDX:
         return kino__cell_int((int64_t)row + 1);
     case C_SEQ:
-        return r->seq != KINO_NO_INT ? kino__cell_int(r->seq) : text_cell(s, r->seq_list);
+        return r.seq != KINO_NO_INT ? kino__cell_int(r.seq) : text_cell(s, r.seq_list);
     case C_ALT_SEQ:
-        return text_cell(s, r->alt_seq);
+        return text_cell(s, r.alt_seq);
     case C_TID:
         return int_cell(k->tid);
     case C_LAYER:
@@ -221,7 +236,7 @@ static kino_cell make_cell(const void *context, size_t row, size_t column)
     case C_DIRECTION:
         return direction_cell(s, k->is_backward != 0);
     case C_SUB_SEQ:
-        return kino__cell_int(r->sub);
+        return kino__cell_int(r.sub);
     case C_MODULE:
         return text_cell(s, k->module);
     case C_OP:
@@ -231,7 +246,7 @@ static kino_cell make_cell(const void *context, size_t row, size_t column)
     case C_PARAMS:
         return text_cell(s, k->params);
     case C_SIL:
-        return int_cell(r->sil);
+        return int_cell(r.sil);
     case C_TC:
         return tc_cell(k->tc);
     case C_DEVICE:
@@ -243,11 +258,11 @@ static kino_cell make_cell(const void *context, size_t row, size_t column)
     case C_BLOCK:
         return text_cell(s, k->block);
     case C_FLOPS:
-        return int_cell(r->flops);
+        return int_cell(r.flops);
     case C_BYTES:
-        return int_cell(r->bytes);
+        return int_cell(r.bytes);
     default:
-        return int_cell(r->event);
+        return kino__cell_int(k->run_index << 32 | r.number);
     }
 }
 
@@ -275,8 +290,9 @@ static kino_status fill_lines(const kino__analysis *a, const kino__kernel_rows *
         line.size = 0;
         if (!is_dictionary)
             kino__pyprof_line(&form, rows, i, &line);
-        else if (rows->rows.items[i].line != KINO_NO_STRING)
-            kino__buffer_add(&line, kino__string_pool_text(&rows->texts, rows->rows.items[i].line));
+        else if (kino__kernel_rows_at(rows, i).line != KINO_NO_STRING)
+            kino__buffer_add(
+                &line, kino__string_pool_text(&rows->texts, kino__kernel_rows_at(rows, i).line));
         else
             continue;
         kino__table_add_text(table, kino__buffer_str(&line));

@@ -5,16 +5,13 @@
 #include <stdlib.h>
 
 #include "names/op_marker.h"
-#include "store/args.h"
 #include "store/interval.h"
 
 bool kino__marks_reader_init(kino__marks_reader *r, const kino__trace *trace, bool is_compat)
 {
-    *r = (kino__marks_reader){.trace = trace,
-                              .is_compat = is_compat,
-                              .nesting = kino__link_nesting(trace),
-                              .sequence = kino__args_int_column(trace, "Sequence number")};
-    return r->nesting && r->sequence;
+    *r = (kino__marks_reader){
+        .trace = trace, .is_compat = is_compat, .parent = kino__link_parent(trace)};
+    return r->parent && kino__int_argument_init(&r->sequence, trace, "Sequence number");
 }
 
 void kino__marks_reader_deinit(kino__marks_reader *r)
@@ -56,7 +53,7 @@ static bool find_ranges(kino__marks_reader *r, uint32_t launch, int64_t forgotte
     const kino__trace *trace = r->trace;
     int64_t start = trace->ts[launch], end = kino__interval_of(start, trace->dur[launch]).end;
     r->rows.count = 0;
-    for (uint32_t at = r->nesting->parent[launch]; at != KINO_NO_ROW; at = r->nesting->parent[at]) {
+    for (uint32_t at = r->parent[launch]; at != KINO_NO_ROW; at = r->parent[at]) {
         int64_t range_end = kino__interval_of(trace->ts[at], trace->dur[at]).end;
         bool is_around = trace->ts[at] < start && range_end > end;
         if (!is_range(trace, at) || !is_around ||
@@ -79,11 +76,11 @@ static bool find_ranges(kino__marks_reader *r, uint32_t launch, int64_t forgotte
 static bool text_of(kino__marks_reader *r, uint32_t row, kino_str *out)
 {
     *out = kino__trace_string(r->trace, r->trace->name[row]);
-    if (kino__category_kind(r->trace->category[row]) != KINO__KIND_OP || r->sequence[row] < 0)
+    int64_t sequence = kino__int_argument_of(&r->sequence, row);
+    if (kino__category_kind(r->trace->category[row]) != KINO__KIND_OP || sequence < 0)
         return true;
     kino__buffer text = {0};
-    kino__buffer_printf(&text, "%.*s, seq = %lld", KINO__STR_ARG(*out),
-                        (long long)r->sequence[row]);
+    kino__buffer_printf(&text, "%.*s, seq = %lld", KINO__STR_ARG(*out), (long long)sequence);
     kino_strid id =
         text.failed ? KINO_NO_STRING : kino__string_pool_add(&r->texts, kino__buffer_str(&text));
     kino__buffer_deinit(&text);

@@ -5,6 +5,7 @@
 
 #include "cost/marker.h"
 #include "cost/op_call.h"
+#include "store/args.h"
 #include "store/link.h"
 
 typedef KINO__VEC(int64_t) kino__number_list;
@@ -20,8 +21,8 @@ typedef struct kino__kernel_marks {
 
 typedef struct kino__marks_reader {
     const kino__trace *trace;
-    const kino__nesting *nesting;
-    const int64_t *sequence; /* column */
+    const uint32_t *parent; /* link */
+    kino__int_argument sequence;
     bool is_compat;
     kino__string_pool texts;
     KINO__VEC(uint32_t) rows; /* of ranges around the launch at hand */

@@ -12,10 +12,10 @@
 
 #include "analysis/costs/cost_place.h"
 #include "analysis/costs/kernel_marks.h"
+#include "analysis/costs/kernel_order.h"
 #include "analysis/costs/kernel_rows.h"
 #include "base/error.h"
 #include "cost/pyprof_cost.h"
-#include "store/args.h"
 
 /* How the kernels of one operator are numbered. */
 typedef struct numbering {
@@ -36,13 +36,15 @@ typedef struct launch_shape {
     int64_t numbers[3]; /* of the grid */
 } launch_shape;
 
+enum { UNKNOWN_NAME = KINO_NO_STRING - 1 };
+
 typedef struct walking {
     const kino__kernel_walk *walk;
     const kino__trace *trace;
-    const uint32_t *launch;
     kino__kernel_rows *out;
     kino__cost_places places;
-    kino__marks_reader reader;
+    kino__int_argument sequence;
+    kino__marks_reader reader; /* where there are marks */
     kino__kernel_marks marks;
     kino__text_cursor cursor;
     kino__map states; /* track -> place in numberings */
@@ -59,9 +61,11 @@ typedef struct walking {
     kino__map shape_of_key; /* of shared arguments -> place in shapes */
     KINO__VEC(launch_shape) shapes;
     launch_shape own_shape;
-    uint32_t *sub_of_op; /* kernels seen of each op */
-    uint32_t params_op;  /* whose parameters these are */
-    kino_strid params;
+    uint32_t *sub_of_op;      /* kernels seen of each op */
+    kino__map params_of_call; /* of the inputs of an op -> text of its parameters */
+    kino_strid *name_of_text; /* of each string of the trace: kernel_name; UNKNOWN_NAME */
+    uint32_t known_layer;     /* whose texts these are */
+    kino_strid known_path, known_innermost;
     bool has_marks, failed;
 } walking;
 
@@ -156,11 +160,11 @@ static void fill_place(walking *w, const kino__work_item *item, kino__kernel_gro
                        int64_t grid[3])
 {
     const kino__track *track = &w->trace->tracks.items[kino__trace_track_of(w->trace, item->row)];
-    uint32_t launch = w->launch ? w->launch[item->row] : KINO_NO_ROW;
-    uint32_t from = launch != KINO_NO_ROW               ? launch
+    uint32_t from = item->launch != KINO_NO_ROW         ? item->launch
                     : item->kind == KINO__WORK_OPERATOR ? item->row
                                                         : KINO_NO_ROW;
     kind->rank = w->trace->rank;
+    kind->run_index = w->trace->index;
     kind->tid = KINO_NO_INT;
     if (from != KINO_NO_ROW) {
         const kino__label *tid = &w->trace->tracks.items[kino__trace_track_of(w->trace, from)].tid;
@@ -174,11 +178,8 @@ static void fill_place(walking *w, const kino__work_item *item, kino__kernel_gro
     memcpy(grid, shape->numbers, sizeof shape->numbers);
 }
 
-static kino_strid kernel_name(walking *w, uint32_t row)
+static kino_strid make_name(walking *w, kino_str name)
 {
-    kino_str name = w->trace->name[row] == KINO_NO_STRING
-                        ? (kino_str){"", 0}
-                        : kino__trace_string(w->trace, w->trace->name[row]);
     if (!w->walk->is_compat)
         return keep(w, name);
     kino_str brief = kino__pyprof_short_name(name, &w->name);
@@ -189,29 +190,50 @@ static kino_strid kernel_name(walking *w, uint32_t row)
     return keep_buffer(w);
 }
 
+/* Each name is made once. */
+static kino_strid kernel_name(walking *w, uint32_t row)
+{
+    kino_strid id = w->trace->name[row];
+    if (id == KINO_NO_STRING)
+        return make_name(w, (kino_str){"", 0});
+    if (w->name_of_text[id] == UNKNOWN_NAME)
+        w->name_of_text[id] = make_name(w, kino__trace_string(w->trace, id));
+    return w->name_of_text[id];
+}
+
 /* -- kernels of operators -- */
 
-/* "[64,32]fp32;[32,16]fp32" of an operator's tensors. */
+static void add_tensor(walking *w, const kino__op_input *input)
+{
+    const int64_t *sizes = kino__op_input_sizes(&w->inputs, input);
+    kino__buffer_add(&w->text, w->text.size ? KINO__STR(";[") : KINO__STR("["));
+    for (uint32_t k = 0; k < input->size_count; k++)
+        kino__buffer_printf(&w->text, "%s%lld", k ? "," : "", (long long)sizes[k]);
+    kino__buffer_printf(&w->text, "]%s", input->dtype ? kino__dtype_name(input->dtype) : "");
+}
+
+static kino_strid make_params(walking *w, kino_str args)
+{
+    w->text.size = 0;
+    w->failed |= !kino__op_inputs_read(&w->inputs, args);
+    for (size_t i = 0; i < w->inputs.items.count && !w->failed; i++)
+        if (w->inputs.items.items[i].is_tensor)
+            add_tensor(w, &w->inputs.items.items[i]);
+    return keep_buffer(w);
+}
+
+/* "[64,32]fp32;[32,16]fp32" of an operator's tensors: made once for the same inputs. */
 static kino_strid operator_params(walking *w, uint32_t op)
 {
-    if (op == w->params_op)
-        return w->params;
     uint32_t row = w->walk->work->costs.ops.items[op].row;
-    w->params_op = op;
-    w->text.size = 0;
-    w->failed |= !kino__op_inputs_read(&w->inputs, kino__args_text(w->trace, row, &w->cursor));
-    for (size_t i = 0; i < w->inputs.items.count && !w->failed; i++) {
-        const kino__op_input *input = &w->inputs.items.items[i];
-        const int64_t *sizes = kino__op_input_sizes(&w->inputs, input);
-        if (!input->is_tensor)
-            continue;
-        kino__buffer_add(&w->text, w->text.size ? KINO__STR(";[") : KINO__STR("["));
-        for (uint32_t k = 0; k < input->size_count; k++)
-            kino__buffer_printf(&w->text, "%s%lld", k ? "," : "", (long long)sizes[k]);
-        kino__buffer_printf(&w->text, "]%s", input->dtype ? kino__dtype_name(input->dtype) : "");
-    }
-    w->params = keep_buffer(w);
-    return w->params;
+    kino_str args = kino__args_text(w->trace, row, &w->cursor);
+    bool records_autograd;
+    uint64_t key = kino__op_call_kineto_key(args, &records_autograd);
+    uint32_t *known = kino__map_put(&w->params_of_call, key, UNKNOWN_NAME);
+    w->failed |= !known;
+    if (known && *known == UNKNOWN_NAME)
+        *known = make_params(w, args);
+    return known ? *known : KINO_NO_STRING;
 }
 
 /* The sequence numbers of the operators around it: the innermost one's, and the others. */
@@ -221,7 +243,7 @@ static void fill_sequences(walking *w, uint32_t op, kino__kernel_row *row)
     int64_t own = -1;
     w->others.count = 0;
     for (; op != KINO_NO_ROW; op = ops[op].parent) {
-        int64_t number = w->reader.sequence[ops[op].row];
+        int64_t number = kino__int_argument_of(&w->sequence, ops[op].row);
         if (number < 0 || number == own)
             continue;
         if (own < 0) {
@@ -240,15 +262,11 @@ static void fill_sequences(walking *w, uint32_t op, kino__kernel_row *row)
     row->seq = own >= 0 ? own : KINO_NO_INT;
 }
 
-static kino_strid layer_text(walking *w, uint32_t layer, kino_strid *innermost)
+static kino_strid make_path(walking *w, uint32_t layer)
 {
     enum { MOST = 64 };
     uint32_t chain[MOST];
     size_t count = 0;
-    *innermost = KINO_NO_STRING;
-    if (layer == KINO_NO_ROW)
-        return KINO_NO_STRING;
-    *innermost = keep(w, w->places.layers.items[layer].name);
     for (; layer != KINO_NO_ROW && count < MOST; layer = w->places.layers.items[layer].parent)
         chain[count++] = layer;
     w->text.size = 0;
@@ -257,6 +275,21 @@ static kino_strid layer_text(walking *w, uint32_t layer, kino_strid *innermost)
         kino__buffer_add(&w->text, count ? KINO__STR(":") : KINO__STR(""));
     }
     return keep_buffer(w);
+}
+
+/* The path of a layer. Many kernels after each other have the same. */
+static kino_strid layer_text(walking *w, uint32_t layer, kino_strid *innermost)
+{
+    *innermost = KINO_NO_STRING;
+    if (layer == KINO_NO_ROW)
+        return KINO_NO_STRING;
+    if (layer != w->known_layer) {
+        w->known_layer = layer;
+        w->known_innermost = keep(w, w->places.layers.items[layer].name);
+        w->known_path = make_path(w, layer);
+    }
+    *innermost = w->known_innermost;
+    return w->known_path;
 }
 
 static uint32_t tensor_letter(const walking *w, const kino__work_item *item)
@@ -547,7 +580,7 @@ static int compare_numbers(const void *x, const void *y)
 static void fill_by_marks(walking *w, const kino__work_item *item, const int64_t grid[3],
                           kino__kernel_group *kind, kino__kernel_row *row)
 {
-    uint32_t launch = w->launch[item->row];
+    uint32_t launch = item->launch;
     int64_t *forgotten = w->walk->is_compat ? forgotten_of(w, launch) : NULL;
     w->failed |=
         w->failed || !kino__kernel_marks_read(&w->reader, launch,
@@ -614,10 +647,10 @@ static bool visit(walking *w, const kino__work_item *item, kino__kernel_row *row
                               .sil = kino__work_time(w->walk->work, item),
                               .flops = KINO_NO_INT,
                               .bytes = KINO_NO_INT,
-                              .event = kino__trace_event_id(w->trace, item->row)};
+                              .number = w->trace->number[item->row]};
     fill_place(w, item, &kind, grid);
     kind.kernel = kernel_name(w, item->row);
-    if (w->has_marks && is_kernel && w->launch[item->row] != KINO_NO_ROW)
+    if (w->has_marks && is_kernel && item->launch != KINO_NO_ROW)
         fill_by_marks(w, item, grid, &kind, row);
     else
         fill_by_operator(w, item, &kind, row);
@@ -625,77 +658,56 @@ static bool visit(walking *w, const kino__work_item *item, kino__kernel_row *row
     return row->kind != UINT32_MAX && !w->failed && !w->places.failed;
 }
 
-/* A piece of work: when it is visited, and where its row stands. */
-typedef struct place_of_item {
-    int64_t visited_at, shown_at;
-    uint32_t item, row;
-} place_of_item;
-
-static int compare_shown(const void *x, const void *y)
+/* Room for the rows: that of the work, if nobody needs it afterwards. */
+static bool find_room(walking *w, const kino__kernel_order *order, bool *is_in_place)
 {
-    const place_of_item *a = x, *b = y;
-    if (a->shown_at != b->shown_at)
-        return a->shown_at < b->shown_at ? -1 : 1;
-    return a->item < b->item ? -1 : a->item > b->item;
+    kino__cost_work *own = w->walk->own;
+    *is_in_place = own && order->count == own->items.count && order->count;
+    if (!*is_in_place)
+        return kino__vec_reserve(&w->out->rows, order->count);
+    w->out->rows.items = (kino__kernel_slot *)(void *)own->items.items;
+    w->out->rows.capacity = own->items.capacity;
+    return true;
 }
 
-static int compare_visited(const void *x, const void *y)
+static kino_status visit_each(walking *w, const kino__kernel_order *order, bool is_in_place,
+                              kino_error *err)
 {
-    const place_of_item *a = x, *b = y;
-    if (a->visited_at != b->visited_at)
-        return a->visited_at < b->visited_at ? -1 : 1;
-    return a->item < b->item ? -1 : a->item > b->item;
-}
-
-/* PyProf lists kernels that have a launch, in the order of the file. */
-static bool is_listed(const walking *w, const kino__work_item *item)
-{
-    return !w->walk->is_compat ||
-           ((item->kind == KINO__WORK_KERNEL || item->kind == KINO__WORK_COLLECTIVE) &&
-            w->launch[item->row] != KINO_NO_ROW);
-}
-
-static place_of_item *order_new(const walking *w, size_t *count)
-{
-    const kino__cost_work *work = w->walk->work;
-    place_of_item *order = malloc((work->items.count + 1) * sizeof *order);
-    *count = 0;
-    for (uint32_t i = 0; order && i < work->items.count; i++) {
-        const kino__work_item *item = &work->items.items[i];
-        uint32_t launch = w->launch ? w->launch[item->row] : KINO_NO_ROW;
-        int64_t shown = w->walk->is_compat ? w->trace->number[item->row] : w->trace->ts[item->row];
-        int64_t visited = w->walk->is_compat      ? shown
-                          : launch != KINO_NO_ROW ? w->trace->ts[launch]
-                                                  : w->trace->ts[item->row];
-        if (is_listed(w, item))
-            order[(*count)++] = (place_of_item){visited, shown, i, 0};
+    for (size_t i = 0; i < order->count; i++) {
+        uint32_t number = order->visited[i];
+        kino__work_item item = w->walk->work->items.items[number];
+        kino__kernel_slot *slot = &w->out->rows.items[is_in_place ? number : order->place[number]];
+        kino__kernel_row row;
+        if (!visit(w, &item, &row) || !kino__kernel_rows_set(w->out, slot, &row))
+            return kino__fail_nomem(err);
+        if (i % 65536 == 65535 && kino__progress_is_cancelled(w->walk->a->progress))
+            return kino__fail(err, KINO_CANCELLED, "interrupted");
     }
-    if (order && *count) {
-        qsort(order, *count, sizeof *order, compare_shown);
-        for (uint32_t i = 0; i < *count; i++)
-            order[i].row = i;
-        qsort(order, *count, sizeof *order, compare_visited);
-    }
-    return order;
+    return KINO_OK;
 }
 
-static kino_status visit_all(walking *w, kino_error *err)
+static kino_status visit_all(walking *w, kino__kernel_order *order, kino_error *err)
 {
-    size_t count;
-    place_of_item *order = order_new(w, &count);
-    kino_status st = KINO_OK;
-    if (!order || !kino__vec_reserve(&w->out->rows, count))
-        st = kino__fail_nomem(err);
-    for (size_t i = 0; st == KINO_OK && i < count; i++) {
-        const kino__work_item *item = &w->walk->work->items.items[order[i].item];
-        if (!visit(w, item, &w->out->rows.items[order[i].row]))
-            st = kino__fail_nomem(err);
-        else if (i % 65536 == 65535 && kino__progress_is_cancelled(w->walk->a->progress))
-            st = kino__fail(err, KINO_CANCELLED, "interrupted");
+    bool is_in_place = false;
+    bool ok = find_room(w, order, &is_in_place);
+    kino_status st = ok ? visit_each(w, order, is_in_place, err) : kino__fail_nomem(err);
+    if (is_in_place) { /* the room is the rows' now */
+        w->walk->own->items.items = NULL;
+        w->walk->own->items.count = w->walk->own->items.capacity = 0;
     }
-    w->out->rows.count = st == KINO_OK ? count : 0;
-    free(order);
+    if (st == KINO_OK && is_in_place)
+        kino__kernel_order_apply(order, w->out->rows.items);
+    w->out->rows.count = st == KINO_OK ? order->count : 0;
     return st;
+}
+
+static kino_strid *unknown_names_new(const kino__trace *trace)
+{
+    size_t count = kino__string_pool_count(&trace->strings);
+    kino_strid *names = malloc((count + 1) * sizeof *names);
+    for (size_t i = 0; names && i < count; i++)
+        names[i] = UNKNOWN_NAME;
+    return names;
 }
 
 kino_status kino__kernel_walk_run(const kino__kernel_walk *walk, kino_error *err)
@@ -703,20 +715,24 @@ kino_status kino__kernel_walk_run(const kino__kernel_walk *walk, kino_error *err
     const kino__trace *trace = walk->work->trace;
     walking w = {.walk = walk,
                  .trace = trace,
-                 .launch = kino__link_launch(trace),
                  .out = walk->out,
-                 .params_op = KINO_NO_ROW,
+                 .known_layer = KINO_NO_ROW,
                  .has_marks = walk->is_compat || kino__trace_has_pyprof(trace)};
-    kino__map *const maps[] = {&w.states, &w.by_sequence, &w.by_other, &w.shape_of_key};
+    kino__map *const maps[] = {&w.states, &w.by_sequence, &w.by_other, &w.shape_of_key,
+                               &w.params_of_call};
     enum { MAPS = sizeof maps / sizeof *maps };
     for (size_t i = 0; i < MAPS; i++)
         kino__map_init(maps[i], NULL);
     kino__text_cursor_init(&w.cursor, trace->text);
     w.sub_of_op = calloc(walk->work->costs.ops.count + 1, sizeof *w.sub_of_op);
-    bool ok = w.launch && w.sub_of_op &&
-              kino__marks_reader_init(&w.reader, trace, walk->is_compat) &&
-              kino__cost_places_init(&w.places, walk->work);
-    kino_status st = ok ? visit_all(&w, err) : kino__fail_nomem(err);
+    w.name_of_text = unknown_names_new(trace);
+    kino__kernel_order order = {0}; /* first: sorting takes memory that places take later */
+    bool ok = w.sub_of_op && w.name_of_text && kino__kernel_order_init(&order, walk) &&
+              kino__int_argument_init(&w.sequence, trace, "Sequence number") &&
+              (!w.has_marks || kino__marks_reader_init(&w.reader, trace, walk->is_compat));
+    kino__cost_places_init(&w.places, walk->work, walk->own != NULL);
+    kino_status st = ok ? visit_all(&w, &order, err) : kino__fail_nomem(err);
+    kino__kernel_order_deinit(&order);
     kino__cost_places_deinit(&w.places);
     kino__marks_reader_deinit(&w.reader);
     kino__kernel_marks_deinit(&w.marks);
@@ -735,5 +751,6 @@ kino_status kino__kernel_walk_run(const kino__kernel_walk *walk, kino_error *err
     kino__buffer_deinit(&w.name);
     kino__arena_deinit(&w.arena);
     free(w.sub_of_op);
+    free(w.name_of_text);
     return st;
 }

@@ -146,8 +146,7 @@ static kino_status count_all(const kino__analysis *a, counting *c, kino_error *e
 {
     const kino__trace *trace = c->work->trace;
     uint32_t track = 0;
-    if (!kino__cost_places_init(&c->places, c->work))
-        return kino__fail_nomem(err);
+    kino__cost_places_init(&c->places, c->work, false);
     for (size_t i = 0; i < c->work->items.count; i++) {
         const kino__work_item *item = &c->work->items.items[i];
         while (item->row - trace->tracks.items[track].first >= trace->tracks.items[track].count)

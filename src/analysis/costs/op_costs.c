@@ -164,8 +164,8 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
     KINO_TRY(kino__roofs_init(&c.roofs, trace, kino__param_text(a, P_PEAK), err));
     KINO_TRY(kino__cost_work_of(trace, kino__param_text(a, P_COSTS), &c.work, &own, err));
     kino__text_cursor_init(&c.cursor, trace->text);
-    kino_status st =
-        kino__cost_places_init(&c.places, c.work) ? count_all(a, &c, err) : kino__fail_nomem(err);
+    kino__cost_places_init(&c.places, c.work, false);
+    kino_status st = count_all(a, &c, err);
     if (st == KINO_OK) {
         kino__cost_facts_take(&c.out->facts, c.work, &c.roofs);
         c.out->without_lines = !has_lines(&c.out->rows[T_LINES]);

@@ -184,7 +184,7 @@ static kino_str trace_text(const kino__pyprof_form *form, kino_str frames)
 static kino_str value_of(const kino__pyprof_form *form, const kino__kernel_rows *rows, size_t row,
                          column c, char *room, size_t size)
 {
-    const kino__kernel_row *r = &rows->rows.items[row];
+    const kino__kernel_row read = kino__kernel_rows_at(rows, row), *r = &read;
     const kino__kernel_group *k = &rows->kinds.items[r->kind];
     switch (c) {
     case C_IDX:

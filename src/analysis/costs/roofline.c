@@ -223,7 +223,8 @@ static kino_status plot_all(plotting *p, kino_error *err)
     const kino__trace *trace = p->work->trace;
     uint32_t track = 0;
     p->steps = kino__link_steps(trace);
-    if (!p->steps || !kino__cost_places_init(&p->places, p->work) || !add_steps(p))
+    kino__cost_places_init(&p->places, p->work, false);
+    if (!p->steps || !add_steps(p))
         return kino__fail_nomem(err);
     for (size_t i = 0; i < p->work->items.count; i++) {
         const kino__work_item *item = &p->work->items.items[i];

@@ -60,14 +60,15 @@ static kino__buffer result_text(const kino_result *result)
     return text;
 }
 
-static kino__buffer analysis_text(kino_run *run, const char *name, const char *compat,
-                                  unsigned jobs)
+static kino__buffer analysis_text_of(kino_run *run, const char *name, const char *compat,
+                                     unsigned jobs, bool is_last)
 {
     kino_param param = {"compat", compat};
     kino_analyze_options options = KINO_ANALYZE_OPTIONS_INIT;
     kino_result *result = NULL;
     kino_error err;
     options.jobs = jobs;
+    options.last = is_last;
     options.params = &param;
     options.param_count = compat != NULL;
     if (!CHECK_EQ(kino_run_analyze(run, name, &options, &result, &err), KINO_OK))
@@ -76,6 +77,12 @@ static kino__buffer analysis_text(kino_run *run, const char *name, const char *c
     kino__buffer text = result_text(result);
     kino_result_free(result);
     return text;
+}
+
+static kino__buffer analysis_text(kino_run *run, const char *name, const char *compat,
+                                  unsigned jobs)
+{
+    return analysis_text_of(run, name, compat, jobs, false);
 }
 
 static kino__buffer report_text(kino_run *run, bool full)
@@ -167,6 +174,37 @@ TEST(limited_run_of_kino_files_answers_as_a_whole_one)
     CHECK_EQ(count_released(limited), RANKS);
     kino_run_free(limited);
     kino_run_free(whole);
+}
+
+/* -- the last one to use a run -- */
+
+/* Each time on a run of its own, which is only freed afterwards. */
+static void check_last(const char *folder, uint64_t memory, unsigned jobs)
+{
+    kino_analysis_info info = KINO_ANALYSIS_INFO_INIT;
+    kino_run *whole = open_run(folder, 0, jobs);
+    for (size_t i = 0; kino_analysis_describe(i, &info); i++)
+        for (size_t k = 0; k == 0 || info.compat[k - 1]; k++) {
+            const char *compat = k ? info.compat[k - 1] : NULL;
+            kino_run *run = open_run(folder, memory, jobs);
+            check_same(analysis_text_of(run, info.name, compat, jobs, true),
+                       analysis_text(whole, info.name, compat, jobs), info.name);
+            kino_run_free(run);
+        }
+    kino_run_free(whole);
+}
+
+TEST(the_last_analysis_of_a_run_answers_as_any_other)
+{
+    write_demo(test_tmp("run"), ".json");
+    check_last(test_tmp("run"), 0, 1);
+    check_last(test_tmp("run"), 1, 1);
+}
+
+TEST_THREADS(the_last_analysis_of_a_run_answers_the_same_on_two_threads)
+{
+    write_demo(test_tmp("run"), ".json");
+    check_last(test_tmp("run"), 0, 2);
 }
 
 /* -- what is kept -- */
