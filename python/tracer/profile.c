@@ -3,6 +3,9 @@
 #if PY_VERSION_HEX >= 0x030c0000
 #    error "monitor.c is for this Python"
 #endif
+#define Py_BUILD_CORE 1
+#include <internal/pycore_runtime.h>
+#undef Py_BUILD_CORE
 
 static PyInterpreterState *interpreter;
 static uint64_t first_late_id; /* threads from this one on are younger than the window */
@@ -18,16 +21,28 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
 
 /* -- all threads: new ones come to the head of the list, before they run */
 
+/* A thread that was made outside of Python puts itself there without the GIL, and (in 3.11) sets its
+ * fields after that. Who has had the list's lock finds them set; threads leave with the GIL only. */
+static PyThreadState *list_of_threads(void)
+{
+    PyThread_type_lock lock = _PyRuntime.interpreters.mutex;
+    PyThread_acquire_lock(lock, WAIT_LOCK);
+    PyThreadState *head = PyInterpreterState_ThreadHead(interpreter);
+    PyThread_release_lock(lock);
+    return head;
+}
+
 static void hook_threads(void)
 {
-    PyThreadState *head = PyInterpreterState_ThreadHead(interpreter);
+    PyThreadState *head = list_of_threads();
     newest_id = head->id;
     for (PyThreadState *thread = head; thread; thread = PyThreadState_Next(thread))
         if (!thread->c_profilefunc && _PyEval_SetProfile(thread, on_event, NULL) < 0)
             PyErr_Clear(); /* an audit hook does not want it */
 }
 
-/* Threads are started by C functions: it is enough to look when one returns. */
+/* Threads are started by C functions: it is enough to look when one returns. The number of one that
+ * is not set yet is another one. */
 static inline void notice_threads(void)
 {
     if (__builtin_expect(PyInterpreterState_ThreadHead(interpreter)->id != newest_id, 0))
@@ -114,7 +129,7 @@ static int on_event(PyObject *self, PyFrameObject *frame, int what, PyObject *ar
 bool pytracer_hooks_start(void)
 {
     interpreter = PyThreadState_GetInterpreter(PyThreadState_Get());
-    PyThreadState *head = PyInterpreterState_ThreadHead(interpreter);
+    PyThreadState *head = list_of_threads();
     first_late_id = head->id + 1;
     for (PyThreadState *thread = head; thread; thread = PyThreadState_Next(thread))
         if (thread->c_profilefunc) {
@@ -130,7 +145,7 @@ bool pytracer_hooks_start(void)
 
 void pytracer_hooks_stop(void)
 {
-    PyThreadState *thread = PyInterpreterState_ThreadHead(interpreter);
+    PyThreadState *thread = list_of_threads();
     for (; thread; thread = PyThreadState_Next(thread))
         if (thread->c_profilefunc == on_event && _PyEval_SetProfile(thread, NULL, NULL) < 0)
             PyErr_Clear();

@@ -1,6 +1,9 @@
 """Threads: those that were there, and those that come later, however they are started."""
 import _thread
+import pathlib
 import queue
+import subprocess
+import sys
 import threading
 
 from kino import _tracer
@@ -97,6 +100,34 @@ def many(report):
     report.equal("numbers are unique", len(calls.by_id), len(calls.all))
 
 
+# Threads that Python has not made put themselves into its list without the GIL, while others look at it.
+FROM_OUTSIDE = """
+import ctypes, sys
+sys.path[:0] = {paths!r}
+from tracer import recording
+from kino import _tracer
+system = ctypes.CDLL(None)
+work = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(lambda _: None)
+numbers = (ctypes.c_ulong * 16)()
+with recording.session(64 << 20):
+    _tracer.start()
+    for _ in range(200):
+        for i in range(16):
+            assert system.pthread_create(ctypes.byref(numbers, 8 * i), None, work, None) == 0
+        for number in numbers:
+            system.pthread_join(ctypes.c_ulong(number), None)
+    _tracer.stop()
+print(len(recording.saved("outside.json").faults()))
+"""
+
+
+def threads_from_outside(report):
+    package = pathlib.Path(_tracer.__file__).parent.parent
+    paths = [str(pathlib.Path(__file__).parent.parent), str(package)]
+    done = subprocess.run([sys.executable, "-c", FROM_OUTSIDE.format(paths=paths)], capture_output=True, text=True, check=False, timeout=300)
+    report.equal("3,200 threads that Python has not made", (done.returncode, done.stdout, done.stderr), (0, "0\n", ""))
+
+
 def run(report):
-    for part in (older_thread, later_threads, open_at_stop, many):
+    for part in (older_thread, later_threads, open_at_stop, many, threads_from_outside):
         part(report)
