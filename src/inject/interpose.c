@@ -116,7 +116,7 @@ static bool send_away(kino__tracer *t)
     if (has_clock)
         kino__clock_thread_stop(t);
     if (t->capture)
-        kino__capture_settle(t->capture);
+        kino__capture_settle_now(t->capture);
     pthread_mutex_unlock(&t->lock);
     return has_clock;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ enum {
     TEXTS_SHARE = 16, /* one part in so many of the budget */
     NAMES_TRIED = 100,
     TOUCH_FIRST = 1 << 20,  /* what is touched at once in any case */
+    TOUCH_SMALL = 8 << 20,  /* what is too little for a thread */
     TOUCH_STEP = 256 << 10, /* who maps memory in the program waits for so much at most */
 };
 
@@ -134,8 +136,9 @@ static char *reserve(uint64_t bytes)
     return at + skip;
 }
 
+/* *at is where: NULL for anywhere. */
 static kino_status map_file(kino__capture *c, const char *name, uint64_t bytes, uint64_t touched,
-                            char **out, kino_error *err)
+                            char **at, kino_error *err)
 {
     char path[sizeof c->directory + 16];
     (void)snprintf(path, sizeof path, "%s/%s", c->directory, name);
@@ -144,20 +147,16 @@ static kino_status map_file(kino__capture *c, const char *name, uint64_t bytes, 
     if (fd < 0)
         return kino__fail_errno(err, errno, "cannot create '%s'", path);
     int error = posix_fallocate(fd, 0, (off_t)bytes);
-    char *at = error ? NULL : reserve(bytes);
-    if (!error && !at)
+    if (!error && !*at && !(*at = reserve(bytes)))
         error = ENOMEM;
     if (!error &&
-        mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED) {
+        mmap(*at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
         error = errno;
-        munmap(at, bytes);
-    }
     close(fd);
     if (error)
         return kino__fail_errno(err, error, "cannot allocate %llu bytes in '%s'",
                                 (unsigned long long)bytes, path);
-    touch(at, touched < bytes ? touched : bytes);
-    *out = at;
+    touch(*at, touched < bytes ? touched : bytes);
     return KINO_OK;
 }
 
@@ -200,7 +199,27 @@ void kino__capture_settle(kino__capture *c)
     pthread_mutex_unlock(&c->touch_lock);
 }
 
+void kino__capture_settle_now(kino__capture *c)
+{
+    kino__capture_settle(c);
+    if (c->has_toucher)
+        (void)pthread_join(c->toucher, NULL);
+    c->has_toucher = false;
+}
+
+/* Pages come by themselves where there is no thread. */
+static void begin_touching(kino__capture *c)
+{
+    c->is_touched = true;
+    c->has_toucher = kino__tracer_thread(&c->toucher, touch_rest, c);
+}
+
 /* -- the capture */
+
+static uint64_t budget_of(const kino_session_options *options)
+{
+    return options->budget_bytes ? options->budget_bytes : DEFAULT_BUDGET;
+}
 
 static kino_status plan(kino__capture *c, kino_error *err)
 {
@@ -235,7 +254,6 @@ static void fill_meta(kino__capture *c)
         .process_start = kino__process_start(),
         .mode = c->mode,
         .state = KINO__RING_PREPARED,
-        .session = c->session,
         .thread_offset = KINO__RING_META_SIZE,
         .thread_capacity = KINO__RING_THREADS,
         .anchor_offset =
@@ -263,45 +281,181 @@ static kino_status check_memory(const kino__capture *c, const char *folder, kino
                       (unsigned long long)c->budget, folder, (unsigned long long)left);
 }
 
-static kino_status open_files(kino__capture *c, const char *folder, bool is_soon, kino_error *err)
+static kino_status open_files(kino__capture *c, const char *folder, kino_error *err)
 {
-    uint64_t touched = is_soon ? TOUCH_FIRST : UINT64_MAX;
     KINO_TRY(plan(c, err));
     KINO_TRY(check_memory(c, base_folder(folder), err));
     KINO_TRY(make_folder(c, base_folder(folder), err));
     KINO_TRY(map_file(c, "meta", c->meta_bytes, UINT64_MAX, &c->meta_map, err));
+    bool is_later = c->is_guest || (c->budget > TOUCH_SMALL && populate(c->meta_map, PAGE));
+    uint64_t touched = is_later ? TOUCH_FIRST : UINT64_MAX;
     KINO_TRY(map_file(c, "texts", c->texts_bytes, touched, &c->texts, err));
     KINO_TRY(map_file(c, "buffer", c->buffer_bytes, touched, &c->buffer, err));
     fill_meta(c);
+    if (is_later && !c->is_guest)
+        begin_touching(c);
     return KINO_OK;
 }
 
-kino_status kino__capture_open(const kino_session_options *options, uint32_t session, bool is_soon,
-                               kino__capture **out, kino_error *err)
+/* Nothing of a session is in it. Addresses and sizes, which late threads may look at, stay. */
+static void clear(kino__capture *c, const kino_session_options *options, bool is_soon)
 {
-    *out = NULL;
-    kino__capture *c = calloc(1, sizeof *c);
-    if (!c)
-        return kino__fail_nomem(err);
+    memset((char *)c + offsetof(kino__capture, mode), 0,
+           sizeof *c - offsetof(kino__capture, mode));
     pthread_mutex_init(&c->touch_lock, NULL);
-    c->session = session;
     c->mode = options->mode;
     c->is_guest = is_soon;
-    c->budget = options->budget_bytes ? options->budget_bytes : DEFAULT_BUDGET;
-    kino_status st = open_files(c, options->directory, is_soon, err);
-    if (st != KINO_OK) { /* no thread has seen the addresses */
-        remove_files(c);
-        if (c->meta_map)
-            munmap(c->meta_map, c->meta_bytes);
-        if (c->texts)
-            munmap(c->texts, c->texts_bytes);
-        if (c->buffer)
-            munmap(c->buffer, c->buffer_bytes);
-        free(c);
+}
+
+/* Threads may come in. */
+static void admit(kino__capture *c, uint32_t session)
+{
+    c->meta->session = session;
+    __atomic_store_n(&c->session, session, __ATOMIC_SEQ_CST);
+}
+
+static bool has_users(const kino__capture *c)
+{
+    return __atomic_load_n(&c->users, __ATOMIC_SEQ_CST) != 0;
+}
+
+/* -- used again */
+
+static kino__capture *take_spare(kino__capture **spares, uint64_t budget)
+{
+    for (kino__capture **at = spares; *at; at = &(*at)->older) {
+        kino__capture *c = *at;
+        if (c->budget != budget || c->is_guest || has_users(c))
+            continue;
+        *at = c->older;
+        return c;
+    }
+    return NULL;
+}
+
+static kino__capture *take_capture(kino__capture **spares, uint64_t budget)
+{
+    kino__capture *c = take_spare(spares, budget);
+    if (!c && (c = calloc(1, sizeof *c)))
+        c->budget = budget;
+    return c;
+}
+
+static bool has_files(const kino__capture *c)
+{
+    char path[sizeof c->directory + 16];
+    struct stat file;
+    for (size_t i = 0; i < sizeof file_names / sizeof *file_names; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", c->directory, file_names[i]);
+        if (stat(path, &file) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool fits(const kino__capture *c, const kino_session_options *options, bool is_soon)
+{
+    const char *base = base_folder(options->directory);
+    size_t size = strlen(base);
+    return !is_soon && !c->is_guest && c->budget == budget_of(options) &&
+           c->mode == options->mode && strncmp(c->directory, base, size) == 0 &&
+           strncmp(c->directory + size, "/kino-", 6) == 0 && has_files(c);
+}
+
+/* What comes is younger. */
+static void remember_generation(kino__capture *c)
+{
+    uint32_t used = c->next_segment < c->segment_count ? c->next_segment : c->segment_count;
+    for (uint32_t i = 0; i < used; i++) {
+        uint64_t last = kino__capture_segment(c, i)->reserved[0];
+        c->generation = last > c->generation ? last : c->generation;
+    }
+}
+
+/* What readers would take for something. */
+static void empty(kino__capture *c)
+{
+    uint32_t used = c->next_segment < c->segment_count ? c->next_segment : c->segment_count;
+    for (uint32_t i = 0; i < used; i++) {
+        kino_impl_v1_segment *segment = kino__capture_segment(c, i);
+        __atomic_store_n(&segment->stamp, 0, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&segment->count, 0, __ATOMIC_RELAXED);
+    }
+    memset(c->texts, 0, c->texts_used);
+    memset(c->meta_map, 0, c->meta_bytes);
+}
+
+bool kino__capture_renew(kino__capture *c, const kino_session_options *options, uint32_t session,
+                         bool is_soon)
+{
+    char directory[sizeof c->directory];
+    __atomic_store_n(&c->session, 0, __ATOMIC_SEQ_CST); /* who has not come in yet stays out */
+    if (has_users(c) || !fits(c, options, is_soon))
+        return false;
+    kino__capture_settle_now(c);
+    remember_generation(c);
+    empty(c);
+    memcpy(directory, c->directory, sizeof directory);
+    clear(c, options, is_soon);
+    memcpy(c->directory, directory, sizeof directory);
+    fill_meta(c);
+    admit(c, session);
+    return true;
+}
+
+bool kino__capture_enter(kino__capture *c, uint32_t session)
+{
+    __atomic_fetch_add(&c->users, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&c->session, __ATOMIC_SEQ_CST) == session)
+        return true;
+    kino__capture_leave(c);
+    return false;
+}
+
+void kino__capture_leave(kino__capture *c)
+{
+    __atomic_fetch_sub(&c->users, 1, __ATOMIC_SEQ_CST);
+}
+
+/* -- opened, released */
+
+/* Its addresses were never those of a session. */
+static void free_new(kino__capture *c)
+{
+    if (c->meta_map)
+        munmap(c->meta_map, c->meta_bytes);
+    if (c->texts)
+        munmap(c->texts, c->texts_bytes);
+    if (c->buffer)
+        munmap(c->buffer, c->buffer_bytes);
+    free(c);
+}
+
+kino_status kino__capture_open(const kino_session_options *options, uint32_t session, bool is_soon,
+                               kino__capture **spares, kino__capture **out, kino_error *err)
+{
+    *out = NULL;
+    kino__capture *c = take_capture(spares, budget_of(options));
+    if (!c)
+        return kino__fail_nomem(err);
+    bool is_new = !c->buffer;
+    clear(c, options, is_soon);
+    kino_status st = open_files(c, options->directory, err);
+    if (st == KINO_OK) {
+        admit(c, session);
+        *out = c;
+        return KINO_OK;
+    }
+    remove_files(c);
+    if (is_new) {
+        free_new(c);
         return st;
     }
-    *out = c;
-    return KINO_OK;
+    c->next_segment = 0; /* the files have no generations yet */
+    kino__capture_abandon(c);
+    c->older = *spares;
+    *spares = c;
+    return st;
 }
 
 void kino__capture_touch(kino__capture *c)
@@ -317,6 +471,8 @@ void kino__capture_touch(kino__capture *c)
 
 void kino__capture_abandon(kino__capture *c)
 {
+    remember_generation(c);
+    __atomic_store_n(&c->session, 0, __ATOMIC_SEQ_CST);
     unmap_file(c->buffer, c->buffer_bytes);
     unmap_file(c->meta_map, c->meta_bytes);
     unmap_file(c->texts, c->texts_bytes);
@@ -325,9 +481,12 @@ void kino__capture_abandon(kino__capture *c)
 
 void kino__capture_release(kino__capture *c)
 {
-    kino__capture_settle(c); /* the memory that takes their place is not to be touched */
+    kino__capture_settle_now(c); /* the memory that takes their place is not to be touched */
     remove_files(c);
 #ifndef __SANITIZE_THREAD__ /* it takes new pages for a write that races with late threads */
     kino__capture_abandon(c);
+#else
+    remember_generation(c);
+    __atomic_store_n(&c->session, 0, __ATOMIC_SEQ_CST);
 #endif
 }

@@ -64,16 +64,27 @@ uint32_t kino_text(const char *name, const char *category)
     return t ? kino__texts_find(&t->texts, name, category) : 0;
 }
 
-/* Is the span's record still there, in the session that is recorded now? Then its segment. */
+/* Was the span begun in this session, and not in an earlier one? */
+static bool is_of(const kino__capture *c, uint64_t span)
+{
+    const char *at = (const char *)kino_impl_v1_segment_of(span);
+    return at >= c->buffer && at < c->buffer + c->buffer_bytes &&
+           (int16_t)((span >> 48) - c->generation) > 0;
+}
+
+/* Is the span's record still there, in the session that is recorded now? Then its segment. If it
+ * was there, that counts as a loss. */
 static const kino_impl_v1_segment *segment_now(kino__tracer *t, uint64_t span)
 {
     const kino__capture *c = __atomic_load_n(&t->capture, __ATOMIC_ACQUIRE);
     const kino_impl_v1_segment *segment = kino_impl_v1_segment_of(span);
-    const char *at = (const char *)segment;
-    if (!c || at < c->buffer || at >= c->buffer + c->buffer_bytes)
+    if (!c || !is_of(c, span))
         return NULL;
     uint64_t stamp = __atomic_load_n(&segment->stamp, __ATOMIC_RELAXED);
-    return stamp && (stamp & 0xffff) == span >> 48 ? segment : NULL;
+    if (stamp && (stamp & 0xffff) == span >> 48)
+        return segment;
+    kino__ring_count(t, KINO__DROP_LATE, 1);
+    return NULL;
 }
 
 void kino_impl_v1_end_slow(uint64_t span)
@@ -85,10 +96,8 @@ void kino_impl_v1_end_slow(uint64_t span)
         return;
     uint64_t now = kino__clock_ticks(c->meta->clock);
     const kino_impl_v1_segment *segment = segment_now(t, span);
-    if (!segment) {
-        kino__ring_count(t, KINO__DROP_LATE, 1);
+    if (!segment)
         return;
-    }
     uint64_t stamp = __atomic_load_n(&segment->stamp, __ATOMIC_RELAXED);
     if (stamp == ((uint64_t)kino_impl_v1_self.owner << 16 | span >> 48))
         __atomic_store_n(&kino_impl_v1_record_of(span)->end, now, __ATOMIC_RELAXED);
@@ -177,10 +186,8 @@ static void add_arg(uint64_t span, uint32_t key, uint64_t start, uint64_t value,
         return;
     span = kino__plain_span(span);
     const kino_impl_v1_segment *segment = segment_now(t, span);
-    if (!segment) {
-        kino__ring_count(t, KINO__DROP_LATE, 1);
+    if (!segment)
         return;
-    }
     /* a start of 0 would be taken for "now" */
     (void)kino__ring_write(t, start + 1, value, head_of(key, KINO_IMPL_V1_ARG | type << 8),
                            kino_impl_v1_reference(span, segment), payload.data, payload.size);

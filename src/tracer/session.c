@@ -27,22 +27,28 @@ static kino_status fail_phase(const kino__tracer *t, const char *what, kino_erro
     return kino__fail(err, KINO_UNAVAILABLE, "cannot %s: %s", what, phases[t->phase]);
 }
 
-/* Gives the buffers back; the lock is held, nothing is recorded, nobody saves. */
-static void give_up(kino__tracer *t)
+/* Takes the buffers out of the session, which is over; the lock is held, nothing is recorded, nobody
+ * saves. NULL: there are none. */
+static kino__capture *take_out(kino__tracer *t)
 {
     kino__capture *c = t->capture;
     if (t->phase == KINO_SESSION_PREPARED)
         kino__devices_stop(t); /* they have prepared in vain */
-    if (c) {
-        kino__texts_attach(&t->texts, NULL);
-        __atomic_store_n(&t->capture, NULL, __ATOMIC_RELEASE);
-        kino__capture_release(c);
-        c->older = t->released;
-        t->released = c;
-    }
+    kino__texts_attach(&t->texts, NULL);
+    __atomic_store_n(&t->capture, NULL, __ATOMIC_RELEASE);
     free(t->exit_path);
     t->exit_path = NULL;
     t->phase = KINO_SESSION_IDLE;
+    return c;
+}
+
+static void release(kino__tracer *t, kino__capture *c)
+{
+    if (!c)
+        return;
+    kino__capture_release(c);
+    c->older = t->released;
+    t->released = c;
 }
 
 static void wait_for_saver(kino__tracer *t)
@@ -83,20 +89,35 @@ static kino_status add_metadata(kino__tracer *t, const kino_session_options *opt
     return st;
 }
 
+/* Those of the last session where that is possible: it takes no time then. */
+static kino_status open_capture(kino__tracer *t, const kino_session_options *options, bool is_soon,
+                                kino__capture **out, kino_error *err)
+{
+    uint32_t session = t->session_count + 1;
+    kino__capture *last = take_out(t);
+    kino__ring_quit();
+    kino_status st = add_metadata(t, options, err);
+    if (st == KINO_OK && last && kino__capture_renew(last, options, session, is_soon)) {
+        *out = last;
+        return KINO_OK;
+    }
+    release(t, last);
+    return st == KINO_OK
+               ? kino__capture_open(options, session, is_soon, &t->released, out, err)
+               : st;
+}
+
 static kino_status prepare(kino__tracer *t, const kino_session_options *options, bool is_soon,
                            kino_error *err)
 {
     if (t->phase == KINO_SESSION_RECORDING)
         return fail_phase(t, "prepare", err);
     wait_for_saver(t);
-    give_up(t);
     char *exit_path = NULL;
     if (options->exit_path && !(exit_path = strdup(options->exit_path)))
         return kino__fail_nomem(err);
     kino__capture *c = NULL;
-    kino_status st = add_metadata(t, options, err);
-    if (st == KINO_OK)
-        st = kino__capture_open(options, t->session_count + 1, is_soon, &c, err);
+    kino_status st = open_capture(t, options, is_soon, &c, err);
     if (st != KINO_OK) {
         free(exit_path);
         return st;
@@ -184,7 +205,7 @@ static kino_status stop(kino__tracer *t, kino_error *err)
         kino__ring_refresh_names(c);
     __atomic_store_n(&c->meta->state, KINO__RING_STOPPED, __ATOMIC_RELEASE);
     t->phase = KINO_SESSION_STOPPED;
-    kino__capture_settle(c);
+    kino__capture_settle_now(c);
     return KINO_OK;
 }
 
@@ -245,7 +266,7 @@ void kino_discard(void)
     if (t->phase == KINO_SESSION_RECORDING)
         (void)stop(t, NULL);
     wait_for_saver(t);
-    give_up(t);
+    release(t, take_out(t));
     pthread_mutex_unlock(&t->lock);
     kino_record_spans_enable(false);
 }

@@ -1,7 +1,8 @@
-/* texts.c - the log of names and metadata. See texts.h. */
+/* texts.c - the log of names, and metadata. See texts.h. */
 #include "tracer/texts.h"
 
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -44,40 +45,47 @@ static uint32_t entry_size(const kino_str parts[4])
     return (uint32_t)((size + 7) & ~(size_t)7);
 }
 
-/* Copies an entry to the capture's file, its first word last. */
-static void publish(kino__capture *capture, const char *log, uint64_t offset)
+/* Writes an entry but for its first word; returns how many bytes it has. */
+static uint32_t write_entry(char *at, const kino__ring_text *head, const kino_str parts[4])
 {
-    const kino__ring_text *entry = (const kino__ring_text *)(const void *)(log + offset);
-    if (!capture)
-        return;
-    if (offset + entry->size + 8 > capture->texts_bytes) { /* a word of zeros stays behind it */
-        __atomic_fetch_add(&capture->meta->dropped[KINO__DROP_TEXTS], 1, __ATOMIC_RELAXED);
-        return;
-    }
-    char *to = capture->texts + offset;
-    memcpy(to + 4, log + offset + 4, entry->size - 4);
-    __atomic_store_n((uint32_t *)(void *)to, entry->size, __ATOMIC_RELEASE);
-}
-
-/* Appends; the lock is held. Returns the offset, or UINT64_MAX when there is no room. */
-static uint64_t append(kino__texts *texts, const kino__ring_text *head, const kino_str parts[4])
-{
-    uint32_t size = entry_size(parts);
-    if (texts->used + size + 8 > texts->log_bytes)
-        return UINT64_MAX;
-    uint64_t offset = texts->used;
-    char *at = texts->log + offset;
     kino__ring_text entry = *head;
-    entry.size = size;
+    entry.size = entry_size(parts);
     for (int i = 0; i < 4; i++)
         entry.sizes[i] = (uint32_t)parts[i].size;
-    memcpy(at, &entry, sizeof entry);
+    memcpy(at + 4, (const char *)&entry + 4, sizeof entry - 4);
     at += sizeof entry;
     for (int i = 0; i < 4; at += parts[i].size, i++)
         if (parts[i].size)
             memcpy(at, parts[i].data, parts[i].size);
+    return entry.size;
+}
+
+/* Into the capture's file, if there is one, the first word last; the lock is held. */
+static void publish(kino__capture *capture, const kino__ring_text *head, const kino_str parts[4])
+{
+    if (!capture)
+        return;
+    uint64_t offset = capture->texts_used;
+    if (offset + entry_size(parts) + 8 > capture->texts_bytes) { /* zeros stay behind it */
+        __atomic_fetch_add(&capture->meta->dropped[KINO__DROP_TEXTS], 1, __ATOMIC_RELAXED);
+        return;
+    }
+    char *to = capture->texts + offset;
+    uint32_t size = write_entry(to, head, parts);
+    capture->texts_used += size;
+    __atomic_store_n((uint32_t *)(void *)to, size, __ATOMIC_RELEASE);
+}
+
+/* Appends to the log; the lock is held. Returns the offset, or UINT64_MAX when there is no room. */
+static uint64_t append(kino__texts *texts, const kino__ring_text *head, const kino_str parts[4])
+{
+    uint64_t offset = texts->used;
+    if (offset + entry_size(parts) + 8 > texts->log_bytes)
+        return UINT64_MAX;
+    uint32_t size = write_entry(texts->log + offset, head, parts);
+    memcpy(texts->log + offset, &size, sizeof size);
     texts->used += size;
-    publish(texts->capture, texts->log, offset);
+    publish(texts->capture, head, parts);
     return offset;
 }
 
@@ -210,45 +218,69 @@ uint32_t kino__texts_site(kino__texts *texts, kino_impl_v1_site *site)
 
 /* -- metadata */
 
-static const kino__ring_text *entry_at(const kino__texts *texts, uint64_t offset)
+static void publish_key(kino__capture *capture, const kino__texts *texts, uint32_t i)
 {
-    return (const kino__ring_text *)(const void *)(texts->log + offset);
+    const kino_str parts[4] = {{texts->keys[i].key, texts->keys[i].key_size},
+                               {texts->keys[i].json, texts->keys[i].json_size},
+                               {"", 0},
+                               {"", 0}};
+    publish(capture, &(kino__ring_text){.kind = KINO__TEXT_METADATA}, parts);
 }
 
-static kino_str part_at(const kino__ring_text *entry, int part)
+static char *copy_of(kino_str text)
 {
-    const char *at = (const char *)(entry + 1);
-    for (int i = 0; i < part; i++)
-        at += entry->sizes[i];
-    return (kino_str){at, entry->sizes[part]};
+    char *copy = malloc(text.size + 1);
+    if (copy && text.size)
+        memcpy(copy, text.data, text.size);
+    return copy;
+}
+
+/* Where the key is, or the place behind the last one; KINO__TEXTS_KEYS: there is none. */
+static uint32_t find_key(const kino__texts *texts, kino_str key)
+{
+    for (uint32_t i = 0; i < texts->key_count; i++)
+        if (kino__str_equal((kino_str){texts->keys[i].key, texts->keys[i].key_size}, key))
+            return i;
+    return texts->key_count;
+}
+
+/* The lock is held. */
+static kino_status replace_value(kino__texts *texts, uint32_t i, kino_str key, kino_str json,
+                                 kino_error *err)
+{
+    bool is_new = i == texts->key_count;
+    char *value = copy_of(json);
+    if (is_new && value)
+        texts->keys[i].key = copy_of(key);
+    if (!value || !texts->keys[i].key) {
+        free(value);
+        return kino__fail_nomem(err);
+    }
+    if (is_new)
+        texts->keys[i].key_size = key.size;
+    else
+        free(texts->keys[i].json);
+    texts->keys[i].json = value;
+    texts->keys[i].json_size = json.size;
+    texts->key_count += is_new;
+    publish_key(texts->capture, texts, i);
+    return KINO_OK;
 }
 
 /* The lock is held. */
 static kino_status set_key(kino__texts *texts, kino_str key, kino_str json, bool is_default,
                            kino_error *err)
 {
-    uint32_t i = 0;
-    while (i < texts->key_count &&
-           !kino__str_equal(part_at(entry_at(texts, texts->keys[i].offset), 0), key))
-        i++;
-    if (i < texts->key_count) {
-        if (is_default && !texts->keys[i].is_default)
-            return KINO_OK;
-        if (kino__str_equal(part_at(entry_at(texts, texts->keys[i].offset), 1), json)) {
-            texts->keys[i].is_default = is_default;
-            return KINO_OK;
-        }
-    } else if (i == KINO__TEXTS_KEYS) {
+    uint32_t i = find_key(texts, key);
+    if (i == KINO__TEXTS_KEYS)
         return kino__fail(err, KINO_LIMIT, "more than %d keys of metadata", KINO__TEXTS_KEYS);
-    }
-    const kino_str parts[4] = {key, json, {"", 0}, {"", 0}};
-    uint64_t offset = append(texts, &(kino__ring_text){.kind = KINO__TEXT_METADATA}, parts);
-    if (offset == UINT64_MAX)
-        return kino__fail(err, KINO_LIMIT, "no room for more metadata");
-    texts->keys[i].offset = offset;
+    bool is_known = i < texts->key_count;
+    if (is_known && is_default && !texts->keys[i].is_default)
+        return KINO_OK;
+    if (!is_known ||
+        !kino__str_equal((kino_str){texts->keys[i].json, texts->keys[i].json_size}, json))
+        KINO_TRY(replace_value(texts, i, key, json, err));
     texts->keys[i].is_default = is_default;
-    if (i == texts->key_count)
-        texts->key_count++;
     return KINO_OK;
 }
 
@@ -293,14 +325,29 @@ kino_status kino__texts_device(kino__texts *texts, kino_str json, kino_error *er
     return offset != UINT64_MAX ? KINO_OK : kino__fail(err, KINO_LIMIT, "no room for the device");
 }
 
+static uint32_t publish_logged(kino__capture *capture, const char *at)
+{
+    kino__ring_text entry;
+    kino_str parts[4];
+    memcpy(&entry, at, sizeof entry);
+    at += sizeof entry;
+    for (int i = 0; i < 4; at += entry.sizes[i], i++)
+        parts[i] = (kino_str){at, entry.sizes[i]};
+    publish(capture, &entry, parts);
+    return entry.size;
+}
+
 void kino__texts_attach(kino__texts *texts, kino__capture *capture)
 {
     while (!lock(texts))
         ;
     texts->capture = NULL;
     if (capture && is_made(texts)) {
-        for (uint64_t at = 0; at < texts->used; at += entry_at(texts, at)->size)
-            publish(capture, texts->log, at);
+        for (uint64_t at = 0; at < texts->used;)
+            at += publish_logged(capture, texts->log + at);
+        for (uint32_t i = 0; i < texts->key_count; i++)
+            if (texts->keys[i].json_size) /* not taken back */
+                publish_key(capture, texts, i);
         texts->capture = capture;
     }
     unlock(texts);

@@ -1,8 +1,10 @@
 /* texts.h - names, call sites and metadata, numbered for the whole life of the process.
  *
- * A log in private memory in the format of the `texts` file (so forked children have it too), and a
- * hash table over it that is read without a lock. A session's file gets a copy of the log when it
- * is prepared, and every later entry as it comes. Entries are never changed or removed. */
+ * Names are in a log in private memory in the format of the `texts` file (so forked children have it
+ * too), with a hash table over it that is read without a lock: they are never changed or removed. Of
+ * metadata the last value of each key is kept, so that sessions without number need no more memory.
+ * A session's file gets the log and the values when it is prepared, and what comes later as it
+ * comes. */
 #ifndef KINO__TRACER_TEXTS_H
 #define KINO__TRACER_TEXTS_H
 
@@ -17,12 +19,13 @@ enum {
 
 typedef struct kino__texts {
     uint32_t lock; /* spin; for everything but reading the table */
-    char *log;     /* NULL: not made yet */
+    char *log;     /* of names and devices; NULL: not made yet */
     uint64_t log_bytes, used;
     uint32_t *table; /* atomic: offset in the log / 8 + 1, or 0 */
     uint32_t name_count;
     struct {
-        uint64_t offset; /* of the key's last entry */
+        char *key, *json; /* owned */
+        size_t key_size, json_size;
         bool is_default;
     } keys[KINO__TEXTS_KEYS];
     uint32_t key_count;
@@ -45,7 +48,7 @@ KINO_NODISCARD kino_status kino__texts_metadata(kino__texts *texts, kino_str key
 void kino__texts_forget(kino__texts *texts, kino_str key, bool is_default);
 KINO_NODISCARD kino_status kino__texts_device(kino__texts *texts, kino_str json, kino_error *err);
 
-/* Copies the log into the capture's file and keeps it up to date from now on; NULL: of none. */
+/* Copies all of it into the capture's file and keeps that up to date from now on; NULL: of none. */
 void kino__texts_attach(kino__texts *texts, kino__capture *capture);
 
 #endif

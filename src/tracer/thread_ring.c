@@ -197,7 +197,8 @@ static kino_impl_v1_segment *adopt(kino__tracer *t, kino__capture *c, uint32_t n
 static kino_impl_v1_segment *begin_segment(kino__tracer *t, kino__capture *c, uint32_t taken)
 {
     kino_impl_v1_segment *s = kino__capture_segment(c, taken - 1);
-    uint64_t generation = (s->reserved[0] + 1) & 0xffff;
+    uint64_t last = s->reserved[0] > c->generation ? s->reserved[0] : c->generation;
+    uint64_t generation = (last + 1) & 0xffff;
     count_drop(c, KINO__DROP_OVERWRITTEN, s->count);
     (void)__atomic_exchange_n(&s->stamp, 0, __ATOMIC_SEQ_CST); /* before all that follows */
     __atomic_store_n(&s->count, 0, __ATOMIC_RELAXED);
@@ -296,11 +297,15 @@ static void set_name(kino__ring_thread *thread, const char *name)
     }
 }
 
-static void join(kino__tracer *t, kino__capture *c)
+/* False: the session has ended meanwhile. */
+static bool join(kino__tracer *t, kino__capture *c, uint32_t session)
 {
     char name[32];
+    if (!kino__capture_enter(c, session))
+        return false;
+    kino__ring_quit();
     memcpy(name, mine.name, sizeof name);
-    mine = (ring){.capture = c, .session = c->session, .slot = take_slot(c)};
+    mine = (ring){.capture = c, .session = session, .slot = take_slot(c)};
     memcpy(mine.name, name, sizeof name);
     bool is_quiet = __atomic_load_n(&t->is_quiet, __ATOMIC_RELAXED);
     mine.tid = is_quiet ? kino__quiet_tid() : (uint32_t)syscall(SYS_gettid);
@@ -310,7 +315,7 @@ static void join(kino__tracer *t, kino__capture *c)
     if (has_key)
         (void)pthread_setspecific(key, &mine);
     if (mine.slot == NO_SLOT)
-        return;
+        return true;
     kino__ring_thread *thread = &c->threads[mine.slot];
     __atomic_store_n(&thread->state, KINO__THREAD_FREE, __ATOMIC_RELAXED);
     __atomic_store_n(&thread->owner, kino_impl_v1_self.owner, __ATOMIC_RELAXED);
@@ -323,6 +328,7 @@ static void join(kino__tracer *t, kino__capture *c)
     name[mine.name[0] ? 31 : 15] = '\0';
     set_name(thread, name);
     __atomic_store_n(&thread->state, KINO__THREAD_LIVE, __ATOMIC_RELEASE);
+    return true;
 }
 
 static bool lock_list_patiently(kino__capture *c)
@@ -397,7 +403,15 @@ static void leave(void *unused)
         if (is_flight || leave_room(c))
             __atomic_store_n(&c->slots[mine.slot], 0, __ATOMIC_RELEASE);
     }
+    kino__ring_quit();
+}
+
+void kino__ring_quit(void)
+{
+    kino__capture *c = mine.capture;
     kino__ring_forget();
+    if (c)
+        kino__capture_leave(c);
 }
 
 void kino__ring_forget(void)
@@ -419,10 +433,10 @@ kino_impl_v1_segment *kino__ring_room(kino__tracer *t, uint32_t need)
     uint32_t active = __atomic_load_n(&t->active, __ATOMIC_ACQUIRE);
     kino__capture *c = __atomic_load_n(&t->capture, __ATOMIC_ACQUIRE);
     uint32_t session = active & INT32_MAX;
-    if (!session || !c || c->session != session)
+    if (!session || !c || __atomic_load_n(&c->session, __ATOMIC_RELAXED) != session)
         return NULL;
-    if (mine.session != session)
-        join(t, c);
+    if (mine.session != session && !join(t, c, session))
+        return NULL;
     if (mine.slot == NO_SLOT) {
         count_drop(c, KINO__DROP_THREADS, 1);
         return NULL;

@@ -27,6 +27,8 @@ void kino__ring_rename(kino__tracer *t, const char *name);
 /* Names of living threads may have changed: asks the system. */
 void kino__ring_refresh_names(kino__capture *capture);
 
+/* The calling thread is in no session any more; its open spans end nowhere. */
+void kino__ring_quit(void);
 /* In a forked child: the calling thread forgets its ring. Async-signal-safe. */
 void kino__ring_forget(void);
 /* Once for each copy of the library, when it is loaded. */

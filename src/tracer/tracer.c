@@ -122,6 +122,21 @@ static void init_conditions(void)
     pthread_condattr_destroy(&monotonic);
 }
 
+/* This thread's spans end nowhere now, see ring_forget; there is no other thread. */
+static void abandon_captures(void)
+{
+    if (own.capture && !own.is_quiet) {
+        kino__capture_abandon(own.capture);
+        own.capture->older = own.released;
+        own.released = own.capture;
+    }
+    __atomic_store_n(&own.capture, NULL, __ATOMIC_RELEASE);
+    for (kino__capture *c = own.released; c; c = c->older) {
+        c->users = 0;
+        c->has_toucher = false;
+    }
+}
+
 /* The child has one thread, this one, so nobody else is between two instructions. */
 static void after_fork_child(void)
 {
@@ -129,9 +144,7 @@ static void after_fork_child(void)
     init_conditions(); /* threads of the parent may wait for them */
     own.step_lock = 0;
     own.texts.capture = NULL;
-    if (own.capture && !own.is_quiet) /* this thread's spans end nowhere now, see ring_forget */
-        kino__capture_abandon(own.capture);
-    __atomic_store_n(&own.capture, NULL, __ATOMIC_RELEASE);
+    abandon_captures();
     own.phase = KINO_SESSION_IDLE;
     own.exit_path = NULL;
     own.step_span = (kino_span){0};

@@ -8,8 +8,9 @@
  * copy of another layout stays without a tracer: its macros do nothing, its functions say why.
  *
  * Memory of buffers is never unmapped: when a session is given up, plain memory takes the place of
- * its files, at the same addresses. So a thread that was stopped in the middle of a begin, and a
- * span that is ended a day later, write where they harm nobody, and recording needs no lock. */
+ * its files, at the same addresses, until no thread is in the session any more (capture.h). So a
+ * thread that was stopped in the middle of a begin, and a span that is ended a day later, write
+ * where they harm nobody, and recording needs no lock. */
 #ifndef KINO__TRACER_TRACER_H
 #define KINO__TRACER_TRACER_H
 
@@ -21,7 +22,7 @@
 #include "tracer/texts.h"
 
 enum {
-    KINO__TRACER_LAYOUT = 5, /* rises with every change of the structs of this folder */
+    KINO__TRACER_LAYOUT = 6, /* rises with every change of the structs of this folder */
     KINO__TRACER_COPIES = 16,
 };
 
@@ -44,7 +45,7 @@ typedef struct kino__tracer {
     kino_session_phase phase;
     uint32_t session_count; /* sessions are numbered from 1 */
     kino__capture *capture; /* of the session, or NULL; changed under lock, read by all (acquire) */
-    kino__capture *released; /* by earlier sessions: reachable for ever */
+    kino__capture *released; /* by earlier sessions, to be used again */
     char *exit_path;         /* or NULL */
     uint32_t next_owner;     /* atomic */
     uint64_t step;           /* atomic: number of the step that runs */

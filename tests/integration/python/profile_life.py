@@ -384,19 +384,29 @@ def fill():
             X.add(1)
 
 
-def check_leak(report):
-    """Windows leave no memory, threads and files behind."""
-    def windows(count):
-        for _ in range(count):
-            with kino.profile(activities=CPU, profile_memory=True, record_shapes=True, memory="4MB"):
-                X.add(1)
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * 4096, len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
+def status_kilobytes(key):
+    with open("/proc/self/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(key))
 
-    before = windows(30)
-    after = windows(200)
-    report.check("200 windows: memory", after[0] - before[0] < 4 << 20, (before, after))
-    report.equal("200 windows: files and threads", after[1:], before[1:])
+
+def check_leak(report):
+    """1,000 windows leave no memory, address space, threads and files behind, and the last one is whole."""
+    def windows(count):
+        for number in range(count):
+            with kino.profile(activities=CPU, profile_memory=True, record_shapes=True, with_stack=True, memory="4MB") as p:
+                X.add(1)
+                p.add_metadata("number", f"{number:0300}")
+        return p, (status_kilobytes("RssAnon:"), status_kilobytes("VmSize:")), (len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task")))
+
+    _, before, others = windows(100)
+    p, after, others_after = windows(1000)
+    report.check("1,000 windows: memory", after[0] - before[0] < 512, (before, after))
+    report.check("1,000 windows: address space", after[1] - before[1] < 4096, (before, after))
+    report.equal("1,000 windows: files and threads", others_after, others)
+    with open(save(p, "last.json"), encoding="utf-8") as file:
+        trace = json.load(file)
+    report.equal("the last of them has its metadata", (trace["number"], "kino_overhead" in trace), (f"{999:0300}", True))
+    report.check("and its operators", sum(event["name"] == "aten::add" for event in trace["traceEvents"]) == 1)
 
 
 def check_bridge(report):

@@ -235,9 +235,109 @@ TEST(recorder_takes_ends_of_spans_that_are_gone)
     start(KINO_MODE_CAPTURE, 2 * MIB); /* gives the first session up */
     kino_arg_int(old, "x", 1);
     kino_end(old);
-    CHECK_EQ(state_now().dropped, 2);
+    CHECK_EQ(state_now().dropped, 0); /* nothing of this session */
     kino_discard();
     kino_end(old);
+}
+
+TEST(recorder_counts_ends_of_spans_that_were_overwritten)
+{
+    start(KINO_MODE_FLIGHT, 2 * MIB);
+    kino_span old = kino_begin("old", "cpu_op");
+    for (int i = 0; i < 2 * MIB / 32; i++) {
+        KINO_ZONE("newer");
+    }
+    kino_arg_int(old, "x", 1);
+    kino_end(old);
+    CHECK_EQ(state_now().dropped, 2);
+    kino_discard();
+}
+
+/* -- many sessions */
+
+static long status_kilobytes(const char *key)
+{
+    char line[256];
+    long found = -1;
+    FILE *file = fopen("/proc/self/status", "r");
+    REQUIRE(file != NULL);
+    while (found < 0 && fgets(line, sizeof line, file))
+        if (strncmp(line, key, strlen(key)) == 0)
+            found = strtol(line + strlen(key), NULL, 10);
+    fclose(file);
+    return found;
+}
+
+/* One of many: two kilobytes of metadata that no other has, and one of ten names. */
+static void record_session(int number)
+{
+    char name[32], json[2100];
+    start(number % 2 ? KINO_MODE_CAPTURE : KINO_MODE_FLIGHT, 2 * MIB);
+    (void)snprintf(name, sizeof name, "session %d", number % 10);
+    (void)snprintf(json, sizeof json, "\"%02000d\"", number);
+    REQUIRE(kino_metadata("number", json, NULL) == KINO_OK);
+    kino_end(kino_begin(name, "cpu_op"));
+    CHECK_EQ(kino_stop(NULL), KINO_OK);
+    CHECK_EQ(state_now().dropped, 0);
+}
+
+TEST(recorder_needs_no_more_for_many_sessions)
+{
+    enum { FIRST = 20, MANY = 150 }; /* the metadata of all: twice the room for texts */
+    for (int i = 0; i < FIRST; i++)
+        record_session(i);
+    long size = status_kilobytes("VmSize:"), resident = status_kilobytes("RssAnon:");
+    for (int i = FIRST; i < MANY; i++)
+        record_session(i);
+    CHECK(status_kilobytes("VmSize:") - size < 2 * MIB / 1024);
+    CHECK(status_kilobytes("RssAnon:") - resident < 256);
+    char *text = saved();
+    CHECK_EQ(count_of(text, "\"session 9\""), 1);
+    CHECK_EQ(count_of(text, "\"session "), 1);
+    CHECK(strstr(text, "0000149\""));
+    free(text);
+    kino_discard();
+}
+
+/* A thread that stays in a session, with a span that is open. */
+typedef struct stayer {
+    pthread_barrier_t began, over;
+} stayer;
+
+static void *stay(void *context)
+{
+    stayer *s = context;
+    kino_span span = kino_begin("stays", "cpu_op");
+    pthread_barrier_wait(&s->began);
+    pthread_barrier_wait(&s->over);
+    kino_arg_int(span, "late", 1);
+    kino_end(span);
+    return NULL;
+}
+
+TEST_THREADS(recorder_leaves_the_addresses_of_a_thread_that_stays_alone)
+{
+    stayer s;
+    pthread_t thread;
+    pthread_barrier_init(&s.began, NULL, 2);
+    pthread_barrier_init(&s.over, NULL, 2);
+    start(KINO_MODE_CAPTURE, 2 * MIB);
+    REQUIRE(pthread_create(&thread, NULL, stay, &s) == 0);
+    pthread_barrier_wait(&s.began);
+    REQUIRE(kino_stop(NULL) == KINO_OK);
+    for (int i = 0; i < 8; i++)
+        record_session(2 * i + 1);
+    start(KINO_MODE_CAPTURE, 2 * MIB);
+    kino_end(kino_begin("new", "cpu_op"));
+    pthread_barrier_wait(&s.over);
+    pthread_join(thread, NULL);
+    REQUIRE(kino_stop(NULL) == KINO_OK);
+    CHECK_EQ(state_now().dropped, 0);
+    char *text = saved();
+    CHECK_EQ(count_of(text, "\"ph\": \"X\", \"cat\": \"cpu_op\""), 1);
+    CHECK(!strstr(text, "\"stays\"") && !strstr(text, "\"late\":1"));
+    free(text);
+    kino_discard();
 }
 
 TEST(recorder_cuts_long_texts_between_characters)
