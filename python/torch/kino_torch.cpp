@@ -17,6 +17,8 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <mutex>
+#include <new>
+#include <pthread.h>
 #include <string>
 #include <torch/csrc/jit/runtime/interpreter.h>
 #include <torch/csrc/profiler/orchestration/observer.h>
@@ -129,18 +131,21 @@ Sums all_counts()
     return sums;
 }
 
+/* The thread ends. Other parts of it that end then may run operators after this: these make it anew,
+ * and this is called again. */
+void forget(void *thread)
+{
+    mine = nullptr;
+    delete static_cast<Thread *>(thread);
+}
+
 Thread &first_use()
 {
-    struct Owner {
-        Thread *thread = new Thread;
-        ~Owner()
-        {
-            mine = nullptr;
-            delete thread;
-        }
-    };
-    thread_local Owner owner;
-    mine = owner.thread;
+    static pthread_key_t ending;
+    static const bool has_key = pthread_key_create(&ending, forget) == 0;
+    mine = new Thread;
+    if (has_key) /* else its memory stays */
+        (void)pthread_setspecific(ending, mine);
     return *mine;
 }
 
@@ -149,11 +154,13 @@ Thread &self()
     return __builtin_expect(mine != nullptr, 1) ? *mine : first_use();
 }
 
-/* An operator that runs. Contexts go around in their thread instead of through the allocator. */
+/* An operator that runs. Contexts go around in their thread instead of through the allocator; those
+ * of functions that end on another thread would only pile up there. */
 struct Context final : at::ObserverContext {
     uint64_t span;
+    const Thread *owner;
 
-    explicit Context(uint64_t span) : span(span)
+    Context(uint64_t span, const Thread *owner) : span(span), owner(owner)
     {
     }
 
@@ -164,14 +171,21 @@ struct Context final : at::ObserverContext {
             std::memcpy(&thread.free_context, room, sizeof thread.free_context);
         else
             room = ::operator new(sizeof(Context));
-        return std::unique_ptr<at::ObserverContext>(::new (room) Context(span));
+        return std::unique_ptr<at::ObserverContext>(::new (room) Context(span, &thread));
     }
 
-    static void operator delete(void *context)
+    static void operator delete(Context *context, std::destroying_delete_t)
     {
-        Thread &thread = self();
-        std::memcpy(context, &thread.free_context, sizeof thread.free_context);
-        thread.free_context = context;
+        Thread *thread = mine;
+        bool is_back = context->owner == thread;
+        context->~Context();
+        if (__builtin_expect(!is_back, 0)) {
+            ::operator delete(context);
+            return;
+        }
+        std::memcpy(static_cast<void *>(context), &thread->free_context,
+                    sizeof thread->free_context);
+        thread->free_context = context;
     }
 };
 
@@ -182,10 +196,11 @@ bool begins_with(const std::string &text, const char *start)
     return text.rfind(start, 0) == 0;
 }
 
+/* Threads may run when the process ends and what is static is destroyed: this is not. */
 Site *intern(const std::string &name, bool is_user, bool has_schema)
 {
     static std::mutex lock;
-    static std::unordered_map<std::string, Site *> sites[2];
+    static auto *const sites = new std::unordered_map<std::string, Site *>[2];
     const char *category = is_user ? "user_annotation" : "cpu_op";
     std::lock_guard<std::mutex> guard(lock);
     auto [found, is_new] = sites[is_user].try_emplace(name, nullptr);
@@ -419,7 +434,8 @@ uint32_t memory_text;               /* set before there is a window */
 struct State final : torch::profiler::impl::ProfilerStateBase {
     explicit State(uint32_t wanted)
         : ProfilerStateBase(torch::profiler::impl::ProfilerConfig(
-              torch::profiler::impl::ProfilerState::CPU, wanted & SHAPES, wanted & MEMORY))
+              torch::profiler::impl::ProfilerState::CPU, wanted & SHAPES, wanted & MEMORY)),
+          has_memory(wanted & MEMORY)
     {
     }
 
@@ -428,9 +444,12 @@ struct State final : torch::profiler::impl::ProfilerStateBase {
         return torch::profiler::impl::ActiveProfilerType::LEGACY;
     }
 
+    const bool has_memory;
+
+    /* A state may be left over from a window that wanted it. */
     bool memoryProfilingEnabled() const override
     {
-        return window.load(std::memory_order_relaxed) != 0 &&
+        return has_memory && window.load(std::memory_order_relaxed) != 0 &&
                options.load(std::memory_order_relaxed) & MEMORY;
     }
 

@@ -238,10 +238,20 @@ static kino_status plan(kino__capture *c, kino_error *err)
     return KINO_OK;
 }
 
+/* Late threads may look meanwhile. from NULL: zeros. */
+static void put_words(char *to, const void *from, size_t bytes)
+{
+    for (size_t i = 0; i + 8 <= bytes; i += 8) {
+        uint64_t word = 0;
+        if (from)
+            memcpy(&word, (const char *)from + i, 8);
+        __atomic_store_n((uint64_t *)(void *)(to + i), word, __ATOMIC_RELAXED);
+    }
+}
+
 static void fill_meta(kino__capture *c)
 {
-    kino__ring_meta *meta = (kino__ring_meta *)(void *)c->meta_map;
-    *meta = (kino__ring_meta){
+    kino__ring_meta meta = {
         .version = KINO__RING_VERSION,
         .meta_size = KINO__RING_META_SIZE,
         .segment_size = KINO_IMPL_V1_SEGMENT_SIZE,
@@ -260,11 +270,12 @@ static void fill_meta(kino__capture *c)
             KINO__RING_META_SIZE + KINO__RING_THREADS * (uint32_t)sizeof(kino__ring_thread),
         .anchor_capacity = KINO__RING_ANCHORS,
     };
-    kino__process_names(meta->process, sizeof meta->process, meta->host, sizeof meta->host);
-    memcpy(meta->magic, KINO__RING_MAGIC, sizeof meta->magic);
-    c->meta = meta;
-    c->threads = (kino__ring_thread *)(void *)(c->meta_map + meta->thread_offset);
-    c->anchors = (kino__ring_anchor *)(void *)(c->meta_map + meta->anchor_offset);
+    kino__process_names(meta.process, sizeof meta.process, meta.host, sizeof meta.host);
+    memcpy(meta.magic, KINO__RING_MAGIC, sizeof meta.magic);
+    put_words(c->meta_map, &meta, sizeof meta);
+    c->meta = (kino__ring_meta *)(void *)c->meta_map;
+    c->threads = (kino__ring_thread *)(void *)(c->meta_map + meta.thread_offset);
+    c->anchors = (kino__ring_anchor *)(void *)(c->meta_map + meta.anchor_offset);
 }
 
 /* Memory above the limit of the control group would not fail, but end the program. */
@@ -365,11 +376,13 @@ static bool fits(const kino__capture *c, const kino_session_options *options, bo
 /* What comes is younger. */
 static void remember_generation(kino__capture *c)
 {
+    uint64_t highest = c->generation;
     uint32_t used = c->next_segment < c->segment_count ? c->next_segment : c->segment_count;
     for (uint32_t i = 0; i < used; i++) {
         uint64_t last = kino__capture_segment(c, i)->reserved[0];
-        c->generation = last > c->generation ? last : c->generation;
+        highest = last > highest ? last : highest;
     }
+    __atomic_store_n(&c->generation, highest, __ATOMIC_RELAXED);
 }
 
 /* What readers would take for something. */
@@ -382,7 +395,7 @@ static void empty(kino__capture *c)
         __atomic_store_n(&segment->count, 0, __ATOMIC_RELAXED);
     }
     memset(c->texts, 0, c->texts_used);
-    memset(c->meta_map, 0, c->meta_bytes);
+    put_words(c->meta_map, NULL, c->meta_bytes);
 }
 
 bool kino__capture_renew(kino__capture *c, const kino_session_options *options, uint32_t session,

@@ -29,7 +29,7 @@ typedef struct kino__capture {
     kino__ring_anchor *anchors; /* both banks */
     uint32_t segment_count;
     uint32_t users;      /* atomic: threads that are in it, or are looking whether they may be */
-    uint64_t generation; /* of earlier sessions' segments, at most */
+    uint64_t generation; /* atomic: of earlier sessions' segments, at most */
     /* Of this session. */
     uint32_t session; /* atomic; 0: none, and no thread comes in */
     kino_mode mode;
@@ -79,6 +79,11 @@ bool kino__capture_enter(kino__capture *capture, uint32_t session);
 void kino__capture_leave(kino__capture *capture);
 /* In a forked child: the files are the parent's. Async-signal-safe. */
 void kino__capture_abandon(kino__capture *capture);
+
+static inline uint32_t kino__capture_session(const kino__capture *c)
+{
+    return __atomic_load_n(&c->session, __ATOMIC_RELAXED);
+}
 
 static inline kino_impl_v1_segment *kino__capture_segment(const kino__capture *c, uint32_t index)
 {

@@ -69,7 +69,7 @@ static bool is_of(const kino__capture *c, uint64_t span)
 {
     const char *at = (const char *)kino_impl_v1_segment_of(span);
     return at >= c->buffer && at < c->buffer + c->buffer_bytes &&
-           (int16_t)((span >> 48) - c->generation) > 0;
+           (int16_t)((span >> 48) - __atomic_load_n(&c->generation, __ATOMIC_RELAXED)) > 0;
 }
 
 /* Is the span's record still there, in the session that is recorded now? Then its segment. If it
@@ -94,7 +94,7 @@ void kino_impl_v1_end_slow(uint64_t span)
     const kino__capture *c = t ? __atomic_load_n(&t->capture, __ATOMIC_ACQUIRE) : NULL;
     if (!c)
         return;
-    uint64_t now = kino__clock_ticks(c->meta->clock);
+    uint64_t now = kino__clock_ticks(__atomic_load_n(&c->meta->clock, __ATOMIC_RELAXED));
     const kino_impl_v1_segment *segment = segment_now(t, span);
     if (!segment)
         return;

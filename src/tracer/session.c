@@ -279,13 +279,14 @@ static void turn_step(kino__tracer *t, kino__capture *c, uint64_t ended)
     uint32_t text = kino__texts_find(&t->texts, "ProfilerStep#", "user_annotation");
     uint32_t flags = KINO_IMPL_V1_FLAG_NUMBERED | KINO_IMPL_V1_FLAG_STEP;
     uint64_t head = kino_impl_v1_head(text, KINO_IMPL_V1_SPAN, flags, 0);
-    if (t->step_session == c->session)
+    uint32_t session = kino__capture_session(c);
+    if (t->step_session == session)
         kino_end(t->step_span);
     else
         (void)kino__ring_write(t, c->meta->start_ticks, kino__clock_ticks(c->meta->clock), head,
                                ended, NULL, 0);
     t->step_span.id = 0;
-    t->step_session = c->session;
+    t->step_session = session;
     if (ended + 1 != __atomic_load_n(&t->last_step, __ATOMIC_RELAXED)) /* it is over otherwise */
         t->step_span.id = kino__ring_write(t, 0, 0, head, ended + 1, NULL, 0);
 }

@@ -57,7 +57,7 @@ static void add(uint64_t *counter, uint64_t count)
 
 static void count_drop(kino__capture *c, kino__ring_drop reason, uint64_t count)
 {
-    if (mine.session == c->session && mine.slot != NO_SLOT)
+    if (mine.session == kino__capture_session(c) && mine.slot != NO_SLOT)
         add(&c->threads[mine.slot].dropped[reason], count);
     else
         __atomic_fetch_add(&c->meta->dropped[reason], count, __ATOMIC_RELAXED);
@@ -205,7 +205,7 @@ static kino_impl_v1_segment *begin_segment(kino__tracer *t, kino__capture *c, ui
     __atomic_store_n(&s->reserved[0], generation, __ATOMIC_RELAXED);
     __atomic_store_n(&s->reserved[1], 0, __ATOMIC_RELAXED);
     __atomic_store_n(&s->index, taken - 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&s->session, c->session, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->session, mine.session, __ATOMIC_RELAXED);
     own_segment(t, c, s, taken, generation);
     return s;
 }
@@ -433,7 +433,7 @@ kino_impl_v1_segment *kino__ring_room(kino__tracer *t, uint32_t need)
     uint32_t active = __atomic_load_n(&t->active, __ATOMIC_ACQUIRE);
     kino__capture *c = __atomic_load_n(&t->capture, __ATOMIC_ACQUIRE);
     uint32_t session = active & INT32_MAX;
-    if (!session || !c || __atomic_load_n(&c->session, __ATOMIC_RELAXED) != session)
+    if (!session || !c || kino__capture_session(c) != session)
         return NULL;
     if (mine.session != session && !join(t, c, session))
         return NULL;
@@ -488,7 +488,7 @@ void kino__ring_rename(kino__tracer *t, const char *name)
     memcpy(mine.name, name, size);
     mine.name[size] = '\0';
     kino__capture *c = __atomic_load_n(&t->capture, __ATOMIC_ACQUIRE);
-    if (!c || mine.session != c->session || mine.slot == NO_SLOT)
+    if (!c || mine.session != kino__capture_session(c) || mine.slot == NO_SLOT)
         return;
     __atomic_store_n(&c->threads[mine.slot].reserved, NAME_IS_GIVEN, __ATOMIC_RELAXED);
     set_name(&c->threads[mine.slot], mine.name);
