@@ -311,8 +311,7 @@ static kino_status open_files(kino__capture *c, const char *folder, kino_error *
 /* Nothing of a session is in it. Addresses and sizes, which late threads may look at, stay. */
 static void clear(kino__capture *c, const kino_session_options *options, bool is_soon)
 {
-    memset((char *)c + offsetof(kino__capture, mode), 0,
-           sizeof *c - offsetof(kino__capture, mode));
+    memset((char *)c + offsetof(kino__capture, mode), 0, sizeof *c - offsetof(kino__capture, mode));
     pthread_mutex_init(&c->touch_lock, NULL);
     c->mode = options->mode;
     c->is_guest = is_soon;

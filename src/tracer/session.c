@@ -102,9 +102,8 @@ static kino_status open_capture(kino__tracer *t, const kino_session_options *opt
         return KINO_OK;
     }
     release(t, last);
-    return st == KINO_OK
-               ? kino__capture_open(options, session, is_soon, &t->released, out, err)
-               : st;
+    return st == KINO_OK ? kino__capture_open(options, session, is_soon, &t->released, out, err)
+                         : st;
 }
 
 static kino_status prepare(kino__tracer *t, const kino_session_options *options, bool is_soon,
