@@ -2,6 +2,7 @@
 #include "cost/marker.h"
 
 #include "cost/python_literal.h"
+#include "names/op_marker.h"
 
 /* -- kinds -- */
 
@@ -108,23 +109,10 @@ bool kino__marker_module(kino_str text, kino__arena *arena, kino_str *module,
 
 /* -- backward -- */
 
-/* Digits from `at` on, then what a range has behind its name. */
-static bool is_number_then_sequence(kino_str text, size_t at)
-{
-    while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9')
-        at++;
-    return at == text.size || kino__str_starts_with(part_of(text, at, text.size), KINO__STR(", "));
-}
-
 bool kino__marker_is_backward(kino_str text, bool is_compat)
 {
     if (is_compat)
         return contains(text, "Backward, seq = ") || contains(text, "backward, seq = ") ||
                contains(text, "Backward0, seq = ");
-    static const kino_str words[] = {KINO__STR("Backward"), KINO__STR("backward")};
-    for (size_t i = 0; i < 2; i++)
-        for (size_t at = 0; (at = find(text, words[i], at)) < text.size; at++)
-            if (is_number_then_sequence(text, at + words[i].size))
-                return true;
-    return false;
+    return kino__op_name_is_backward(kino__op_marker_name(text));
 }

@@ -62,7 +62,7 @@ static bool take_fields(kino_str rest, kino__op_marker *out)
 }
 
 /* Ends in "Backward" and perhaps digits, or is the engine's own range around such a node. */
-static bool is_backward(kino_str name)
+bool kino__op_name_is_backward(kino_str name)
 {
     size_t size = name.size;
     while (size > 0 && name.data[size - 1] >= '0' && name.data[size - 1] <= '9')
@@ -73,17 +73,15 @@ static bool is_backward(kino_str name)
            kino__str_ends_with(stem, KINO__STR("backward"));
 }
 
-/* Where the name ends: at the first field that there is. */
-static size_t name_size(kino_str text)
+kino_str kino__op_marker_name(kino_str text)
 {
     static const kino_str fields[] = {{", seq = ", 8}, {", op_id = ", 10}, {", sizes = ", 10}};
-    size_t size = text.size;
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        const char *at = memmem(text.data, size, fields[i].data, fields[i].size);
+    for (size_t i = 0; text.size && i < sizeof fields / sizeof *fields; i++) {
+        const char *at = memmem(text.data, text.size, fields[i].data, fields[i].size);
         if (at)
-            size = (size_t)(at - text.data);
+            text.size = (size_t)(at - text.data);
     }
-    return size;
+    return text;
 }
 
 static bool is_aten(kino_str name)
@@ -99,8 +97,8 @@ bool kino__op_marker_parse(kino_str text, kino__op_marker *out)
     *out = (kino__op_marker){.sequence = KINO_NO_INT, .op_id = KINO_NO_INT, .sizes = {"", 0}};
     if (!text.size || text.data[0] == '{')
         return false; /* the dictionaries of PyProf */
-    size_t size = name_size(text);
-    out->name = (kino_str){text.data, size};
+    out->name = kino__op_marker_name(text);
+    size_t size = out->name.size;
     if (size == text.size)
         return is_aten(out->name);
     if (!size || !take_fields((kino_str){text.data + size, text.size - size}, out))
@@ -108,6 +106,6 @@ bool kino__op_marker_parse(kino_str text, kino__op_marker *out)
     /* ops that are not differentiated had no number, later -1 */
     if (out->sequence < 0)
         out->sequence = KINO_NO_INT;
-    out->is_backward = out->sequence != KINO_NO_INT && is_backward(out->name);
+    out->is_backward = out->sequence != KINO_NO_INT && kino__op_name_is_backward(out->name);
     return true;
 }

@@ -15,6 +15,11 @@ typedef struct kino__op_marker {
     bool is_backward;        /* its name is one of autograd's */
 } kino__op_marker;
 
+/* The name in front of the first field; all of the text where there is none. */
+kino_str kino__op_marker_name(kino_str text);
+/* Is it one of autograd's, "AddmmBackward0", or its engine's range around one? */
+bool kino__op_name_is_backward(kino_str name);
+
 /* False: some other text. A bare name is an op when it is in PyTorch's namespace "aten". */
 bool kino__op_marker_parse(kino_str text, kino__op_marker *out);
 

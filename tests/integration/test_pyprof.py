@@ -50,6 +50,23 @@ def test_table(report):
                          ["" if row[theirs] == "-" and ours in ("seq", "alt_seq", "layer", "trace") else row[theirs].removesuffix(".0") for row in want])
 
 
+def total(rows, column):
+    return sum(int(row[column]) for row in rows if row[column])
+
+
+def test_one_truth(report):
+    """op-costs adds up what kernel-costs has for each kernel, and knows nearly all of it."""
+    for name in FILES:
+        path = PYPROF / f"{name}.sqlite"
+        kernels = table(path)
+        known = sum(int(row["sil"]) for row in kernels if row["flops"])
+        done = common.run("query", path, "SELECT sum(flops) AS flops, sum(bytes) AS bytes FROM op_costs", "--format", "csv")
+        got = next(csv.DictReader(io.StringIO(done.stdout.decode())))
+        report.equal(f"{name}: op-costs and kernel-costs", [int(got["flops"]), int(got["bytes"])],
+                     [total(kernels, "flops"), total(kernels, "bytes")])
+        report.equal(f"{name}: known", known / total(kernels, "sil") >= 0.9, True)
+
+
 def marker(op, *shapes):
     tensors = ", ".join(f"{{'name': '', 'type': 'tensor', 'shape': {shape}, 'dtype': 'float32'}}" for shape in shapes)
     return f"{{'mod': 'torch', 'op': '{op}', 'args': [{tensors}]}}"
@@ -99,6 +116,7 @@ def main():
     if PYPROF.is_dir():
         test_recorded(report)
         test_table(report)
+        test_one_truth(report)
     else:
         print("not compared: no ../shared/traces/pyprof")
         report.skipped += 1

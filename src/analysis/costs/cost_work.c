@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "analysis/costs/cost_classes.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "names/communication.h"
@@ -362,6 +363,8 @@ static kino_status make_new(const kino__trace *trace, kino__trace *last, kino_st
 {
     *out = calloc(1, sizeof **out);
     kino_status st = *out ? make(trace, last, file, *out, err) : kino__fail_nomem(err);
+    if (st == KINO_OK && !last) /* who is last does the same with less memory */
+        st = kino__cost_classes_apply(*out, err);
     if (st != KINO_OK) {
         kino__cost_work_free(*out);
         *out = NULL;

@@ -56,7 +56,7 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
                        kino_error *err)
 {
     kino__cost_work *own;
-    kino__kernel_walk walk = {.a = a,
+    kino__kernel_walk walk = {.progress = a->progress,
                               .out = value,
                               .is_compat = is_compat(a),
                               .wants_dictionaries =

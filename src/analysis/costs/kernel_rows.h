@@ -66,7 +66,7 @@ void kino__kernel_rows_pack(kino__pack *pack, kino__kernel_rows *rows);
 
 /* Fills the rows of a trace. */
 typedef struct kino__kernel_walk {
-    const kino__analysis *a;
+    const kino__progress *progress; /* or NULL */
     const kino__cost_work *work;
     kino__cost_work *own; /* the same, where nobody else has it: rows take its place; or NULL */
     kino__kernel_rows *out;

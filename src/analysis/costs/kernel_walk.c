@@ -680,7 +680,7 @@ static kino_status visit_each(walking *w, const kino__kernel_order *order, bool 
         kino__kernel_row row;
         if (!visit(w, &item, &row) || !kino__kernel_rows_set(w->out, slot, &row))
             return kino__fail_nomem(err);
-        if (i % 65536 == 65535 && kino__progress_is_cancelled(w->walk->a->progress))
+        if (i % 65536 == 65535 && kino__progress_is_cancelled(w->walk->progress))
             return kino__fail(err, KINO_CANCELLED, "interrupted");
     }
     return KINO_OK;

@@ -102,6 +102,19 @@ TEST(kernel_costs_of_pyprofs_markers)
     kino__trace_free(trace);
 }
 
+/* Other analyses have the same figures: two forward kernels of 128 operations and 224 bytes, one
+ * backward kernel. */
+TEST(op_costs_of_pyprofs_markers_are_those_of_kernel_costs)
+{
+    kino__trace *trace = marked();
+    kino_result *result = analysis_result("op-costs", "", &trace, 1);
+    CHECK_STR(analysis_rows(result, "directions", "direction,kernels,flops,bytes,known"),
+              "forward,2,256,448,100;backward,1,128,224,100");
+    CHECK_STR(analysis_rows(result, "op_costs", "op,kernels,flops"), "mm,2,256;MmBackward,1,128");
+    kino_result_free(result);
+    kino__trace_free(trace);
+}
+
 /* PyProf forgets ranges that ended before the last launch it saw: a kernel that runs late is left
  * without an operator. By default it is not. */
 TEST(kernel_costs_of_late_kernels)

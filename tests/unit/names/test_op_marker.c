@@ -50,3 +50,15 @@ TEST(other_texts_are_no_ops)
     CHECK(!kino__op_marker_parse(str("aten::mm, seq = 3 and more"), &op));
     CHECK(!kino__op_marker_parse(str("aten::mm, seq = 99999999999999999999"), &op));
 }
+
+TEST(names_of_autograd_are_known_by_their_end)
+{
+    CHECK(kino__op_name_is_backward(str("AddmmBackward0")));
+    CHECK(kino__op_name_is_backward(str("aten::convolution_backward")));
+    CHECK(
+        kino__op_name_is_backward(str("autograd::engine::evaluate_function: torch::autograd::X")));
+    CHECK(!kino__op_name_is_backward(str("BackwardsCompatible")));
+    CHECK(!kino__op_name_is_backward(str("")));
+    kino_str name = kino__op_marker_name(str("MulBackward1, op_id = 3, seq = 4"));
+    CHECK(name.size == 12 && memcmp(name.data, "MulBackward1", 12) == 0);
+}
