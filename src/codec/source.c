@@ -25,7 +25,7 @@ kino__compression kino__compression_detect(kino_str bytes)
 
 const char *kino__compression_name(kino__compression compression)
 {
-    static const char *const names[] = {"", "gzip", "zstd"};
+    static const char *const names[] = {"", "gzip", "zstd", "zlib"};
     return names[compression];
 }
 
@@ -35,8 +35,12 @@ kino_status kino__source_open(kino__compression compression, kino_str bytes, kin
     *out = NULL;
     if (compression == KINO__COMPRESSION_NONE)
         return kino__fail(err, KINO_ARGUMENT, "the input is not compressed");
-    *out = compression == KINO__COMPRESSION_GZIP ? kino__gzip_source_new(bytes)
-                                                 : kino__zstd_source_new(bytes);
+    static kino__source *(*const opens[])(kino_str bytes) = {
+        [KINO__COMPRESSION_GZIP] = kino__gzip_source_new,
+        [KINO__COMPRESSION_ZSTD] = kino__zstd_source_new,
+        [KINO__COMPRESSION_ZLIB] = kino__zlib_source_new,
+    };
+    *out = opens[compression](bytes);
     return *out ? KINO_OK : kino__fail_nomem(err);
 }
 

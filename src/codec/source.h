@@ -11,6 +11,7 @@ typedef enum kino__compression {
     KINO__COMPRESSION_NONE,
     KINO__COMPRESSION_GZIP,
     KINO__COMPRESSION_ZSTD,
+    KINO__COMPRESSION_ZLIB, /* inside of other formats; never detected */
 } kino__compression;
 
 /* By the first bytes. */

@@ -13,9 +13,10 @@
 #include "base/map.h"
 #include "base/str.h"
 
-static const kino_str suffixes[] = {KINO__STR(".json"), KINO__STR(".json.gz"),
-                                    KINO__STR(".json.zst"), KINO__STR(".kino"),
-                                    KINO__STR(".sqlite")};
+static const kino_str suffixes[] = {KINO__STR(".json"),       KINO__STR(".json.gz"),
+                                    KINO__STR(".json.zst"),   KINO__STR(".kino"),
+                                    KINO__STR(".sqlite"),     KINO__STR(".pftrace"),
+                                    KINO__STR(".pftrace.gz"), KINO__STR(".perfetto-trace")};
 
 /* -- names -- */
 
@@ -218,7 +219,8 @@ static kino_status fail_empty(kino_error *err, const char *folder)
 {
     (void)kino__fail(
         err, KINO_NOT_FOUND,
-        "no traces in '%s': no files named *.json, *.json.gz, *.json.zst, *.kino or *.sqlite",
+        "no traces in '%s': no files named *.json, *.json.gz, *.json.zst, *.kino, *.sqlite or "
+        "*.pftrace",
         folder);
     kino__error_set_path(err, strlen("no traces in '"), folder);
     return KINO_NOT_FOUND;

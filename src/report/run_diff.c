@@ -162,11 +162,19 @@ static bool was_recorded(const comparison *c, int side, const char *what)
     return is_there;
 }
 
+/* Perfetto's files, and those of other profilers, do not say what was asked for. */
+static bool knows_recording(const comparison *c, int side)
+{
+    const kino__run *run = &c->sides[side][0]->run;
+    return run->traces.count == 0 || !kino__str_is(run->traces.items[0]->format, "perfetto");
+}
+
 /* Recording more makes the host slower: a difference between the sides is not the program's. */
 static void note_recordings(const comparison *c, kino_result *result)
 {
     static const char *const words[] = {"stacks", "shapes", "memory", "modules", "flops"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    bool is_known = knows_recording(c, 0) && knows_recording(c, 1);
+    for (size_t i = 0; i < sizeof words / sizeof *words && is_known; i++) {
         bool left = was_recorded(c, 0, words[i]), right = was_recorded(c, 1, words[i]);
         if (left != right)
             kino__result_note_hinted(

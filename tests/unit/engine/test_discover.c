@@ -84,11 +84,10 @@ TEST(discover_leaves_pipes_and_devices_alone)
 TEST(discover_lists_runs_until_one_is_chosen)
 {
     make_folder("logs");
-    CHECK_STR(
-        found("logs", NULL, NULL),
-        quoted_message(
-            "no traces in '%s': no files named *.json, *.json.gz, *.json.zst, *.kino or *.sqlite",
-            "logs"));
+    CHECK_STR(found("logs", NULL, NULL),
+              quoted_message("no traces in '%s': no files named *.json, *.json.gz, *.json.zst, "
+                             "*.kino, *.sqlite or *.pftrace",
+                             "logs"));
     make_folder("logs/one");
     put("logs/one/a.json");
     make_folder("logs/empty");
