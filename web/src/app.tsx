@@ -5,7 +5,8 @@ import { Component, type ComponentChildren, type FunctionComponent } from 'preac
 import { useEffect, useState } from 'preact/hooks';
 import { Empty, ErrorBox, Loading, Page } from './components/basic';
 import { HelpDialog } from './components/help-dialog';
-import { Palette } from './components/palette';
+import { offer } from './components/commands';
+import { ALL_COMMANDS, Palette } from './components/palette';
 import { Toasts } from './components/toast';
 import { pageOf, pages } from './pages';
 import type { PageInfo } from './pages/registry';
@@ -13,7 +14,6 @@ import { isStarted, serverError } from './poll';
 import { currentRun, run, runs, view } from './state';
 import { SideBar } from './side-bar';
 
-const isPaletteOpen = signal(false);
 const isHelpOpen = signal(false);
 
 class Guard extends Component<
@@ -100,9 +100,10 @@ function onKey(event: KeyboardEvent): void {
   const target = event.target as HTMLElement | null;
   const typing = target?.matches?.('input, textarea, select, [contenteditable]') ?? false;
   const command = event.ctrlKey || event.metaKey;
-  if (command && event.shiftKey && event.key.toLowerCase() === 'p')
-    isPaletteOpen.value = !isPaletteOpen.value;
-  else if (!typing && !command && !event.altKey && event.key === '?') isHelpOpen.value = !isHelpOpen.value;
+  const plain = !typing && !command && !event.altKey;
+  if ((command && event.shiftKey && event.key.toLowerCase() === 'p') || (plain && event.key === '>'))
+    offer.value = offer.value ? null : ALL_COMMANDS;
+  else if ((plain && event.key === '?') || event.key === 'F1') isHelpOpen.value = !isHelpOpen.value;
   else return;
   event.preventDefault();
 }
@@ -130,12 +131,12 @@ export function App() {
       <SideBar
         pages={pages}
         onHelp={() => (isHelpOpen.value = true)}
-        onPalette={() => (isPaletteOpen.value = true)}
+        onPalette={() => (offer.value = ALL_COMMANDS)}
       />
       <main id="content" class={page?.fill ? 'content content-fill' : 'content'} tabIndex={-1}>
         <Content />
       </main>
-      {isPaletteOpen.value && <Palette onClose={() => (isPaletteOpen.value = false)} />}
+      {offer.value && <Palette of={offer.value} />}
       {isHelpOpen.value && <HelpDialog onClose={() => (isHelpOpen.value = false)} />}
       <Toasts />
     </>

@@ -47,12 +47,15 @@ describe('actionOf', () => {
       ['Enter', 'enter'],
       ['Home', 'fit-all'],
       ['p', 'pin'],
+      ['r', 'to-area'],
+      ['c', 'critical-path'],
     ];
     for (const [k, action] of pairs) expect(actionOf(key(k)), k).toBe(action);
     expect(actionOf(key('M', { shiftKey: true }))).toBe('mark-keep');
   });
   it('knows those with Ctrl, and leaves the others to the browser and the shell', () => {
     expect(actionOf(key('a', { ctrlKey: true }))).toBe('select-all');
+    expect(actionOf(key('p', { ctrlKey: true }))).toBe('find-track');
     expect(actionOf(key(']', { metaKey: true }))).toBe('other-flow');
     expect(actionOf(key('f', { ctrlKey: true }))).toBe(null);
     expect(actionOf(key('P', { ctrlKey: true, shiftKey: true }))).toBe(null);

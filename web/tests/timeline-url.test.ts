@@ -1,6 +1,6 @@
 // What a link says about the timeline.
 import { describe, expect, it } from 'vitest';
-import { parseArea, parseWindow, selectionText } from '../src/timeline/url';
+import { parseArea, parseMarks, parseWindow, selectionText } from '../src/timeline/url';
 
 describe('selection', () => {
   it('is an event by number or an area with its tracks, and comes back', () => {
@@ -30,4 +30,13 @@ describe('window', () => {
       expect(parseWindow(from, to)).toBe(null);
     }
   });
+});
+
+it('kept marks come back, nonsense is left out', () => {
+  expect(parseMarks('5~10,-3~7')).toEqual([
+    { from: 5, to: 10, isKept: true },
+    { from: -3, to: 7, isKept: true },
+  ]);
+  expect(parseMarks('')).toEqual([]);
+  expect(parseMarks('5,7~6,x~9,1~2')).toEqual([{ from: 1, to: 2, isKept: true }]);
 });

@@ -52,8 +52,10 @@ describe('focusRange (F)', () => {
   it('first centres and keeps the zoom', () => {
     expect(focusRange({ from: 1000, to: 3000 }, target, bounds)).toEqual({ from: 6005, to: 8005 });
   });
-  it('then zooms so that it takes a fifth', () => {
-    expect(focusRange({ from: 6005, to: 8005 }, target, bounds)).toEqual({ from: 6980, to: 7030 });
+  it('then fits it: nine tenths of the window', () => {
+    expect(focusRange({ from: 6005, to: 8005 }, target, bounds)).toEqual(fitRange(target, bounds));
+    const fitted = fitRange(target, bounds);
+    expect((target.to - target.from) / (fitted.to - fitted.from)).toBeCloseTo(0.9);
   });
   it('zooms out at once when it would take more than half', () => {
     expect(focusRange({ from: 5000, to: 5100 }, { from: 4000, to: 5000 }, bounds)).toEqual({
@@ -64,7 +66,7 @@ describe('focusRange (F)', () => {
   it('counts as centred at the border of the run, where the centre cannot be reached', () => {
     const first = focusRange({ from: 4000, to: 6000 }, { from: 0, to: 10 }, bounds);
     expect(first).toEqual({ from: 0, to: 2000 });
-    expect(focusRange(first, { from: 0, to: 10 }, bounds)).toEqual({ from: 0, to: 50 });
+    expect(focusRange(first, { from: 0, to: 10 }, bounds)).toEqual(fitRange({ from: 0, to: 10 }, bounds));
   });
 });
 

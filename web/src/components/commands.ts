@@ -14,6 +14,14 @@ export interface KeyHelp {
   does: string;
 }
 
+/** What the palette offers while it is open. */
+export interface Offer {
+  title: string;
+  placeholder: string;
+  list: () => readonly Command[];
+}
+export const offer = signal<Offer | null>(null);
+
 export const commands = signal<readonly Command[]>([]);
 export const keyHelp = signal<readonly KeyHelp[]>([]);
 

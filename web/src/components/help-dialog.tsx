@@ -3,14 +3,15 @@ import { keyHelp } from './commands';
 import { Dialog } from './controls';
 
 const everywhere = [
-  ['Ctrl+Shift+P', 'commands: go to a page, run or analysis; switch the theme'],
-  ['?', 'this sheet'],
+  ['Ctrl+Shift+P, >', 'commands: go to a page, run or analysis; switch the theme'],
+  ['?, F1', 'this sheet'],
   ['Esc', 'close a dialog, clear a filter'],
   ['Tab, Shift+Tab', 'next, previous control'],
 ] as const;
 const tables = [
   ['↑ ↓ Page Home End', 'move between rows'],
-  ['Enter', 'open the row, its details or its event'],
+  ['Enter', 'go to the event of the row in the timeline, or open the row'],
+  ['Space', 'open the row'],
   ['→ ←', 'expand or collapse a group or a tree node'],
   ['Enter on a header', 'sort by this column; again: reverse the order (← → move between headers)'],
 ] as const;

@@ -2,7 +2,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { pages } from '../pages';
 import { analyses, chooseRun, goTo, runs, theme } from '../state';
-import { commands, type Command } from './commands';
+import { commands, offer, type Command, type Offer } from './commands';
 import { Dialog } from './controls';
 
 /** Letters in order, closer together and nearer to the start is better; -1: does not fit. */
@@ -44,11 +44,20 @@ function allCommands(): Command[] {
   ];
 }
 
-export function Palette({ onClose }: { onClose: () => void }) {
+/** Everything that can be done. */
+export const ALL_COMMANDS: Offer = {
+  title: 'Commands',
+  placeholder: 'Type a page, run, analysis or command',
+  list: allCommands,
+};
+
+export function Palette({ of }: { of: Offer }) {
+  const onClose = () => (offer.value = null);
   const [text, setText] = useState('');
   const [chosen, setChosen] = useState(0);
   const list = useRef<HTMLUListElement>(null);
-  const found = allCommands()
+  const found = of
+    .list()
     .map((c) => ({ c, cost: rank(c.title, text) }))
     .filter((f) => f.cost >= 0)
     .sort((a, b) => (text ? a.cost - b.cost : 0))
@@ -71,17 +80,17 @@ export function Palette({ onClose }: { onClose: () => void }) {
     );
   };
   return (
-    <Dialog title="Commands" onClose={onClose}>
+    <Dialog title={of.title} onClose={onClose}>
       <input
         type="text"
         class="palette-input"
         autofocus
-        placeholder="Type a page, run, analysis or command"
+        placeholder={of.placeholder}
         value={text}
         role="combobox"
         aria-expanded="true"
         aria-controls="palette-list"
-        aria-label="Command"
+        aria-label={of.placeholder}
         aria-activedescendant={`palette-${at}`}
         onInput={(e) => {
           setText(e.currentTarget.value);
@@ -89,7 +98,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
         }}
         onKeyDown={onKey}
       />
-      <ul class="palette-list" id="palette-list" role="listbox" aria-label="Commands" ref={list}>
+      <ul class="palette-list" id="palette-list" role="listbox" aria-label={of.title} ref={list}>
         {found.map((c, i) => (
           <li
             key={c.id}

@@ -15,7 +15,7 @@ import {
   type Flow,
   type Store,
 } from './store';
-import { fitRange, focusRange, surroundings } from './view';
+import { fitRange, focusRange, panRange, surroundings } from './view';
 import { TrackKind } from './track-kind';
 
 let detailsRequest: AbortController | null = null;
@@ -46,7 +46,6 @@ export function clearSelection(store: Store): void {
   store.details.value = null;
   store.areaTables.value = null;
   store.flows = [];
-  store.marks.value = store.marks.value.filter((m) => m.isKept);
   store.spoken.value = 'Nothing is selected.';
   store.invalidate(DRAW_OVERLAY | DRAW_HEADER);
 }
@@ -153,21 +152,26 @@ export function revealTrack(store: Store, id: number, row = 0, isCentred = false
     store.setScroll(Math.max(0, top - room / 3));
 }
 
-/** Brings an event into sight: centred when it was not, without touching the zoom when it can be seen. */
-function showEvent(store: Store, event: EventRef): void {
+/** Brings an event into sight: centred when it was not, without touching the zoom when it can be seen, or must not be. */
+function showEvent(store: Store, event: EventRef, keepsZoom: boolean): void {
   revealTrack(store, event.track, event.row);
   const { view, model } = store;
   const end = event.start + event.dur;
   const isInside = end > view.from && event.start < view.to;
   const pixels = event.dur / store.nsPerPixel();
+  if (keepsZoom) {
+    const middle = (event.start + end) / 2;
+    if (!isInside) store.setView(panRange(view, middle - (view.from + view.to) / 2, model.bounds));
+    return;
+  }
   if (isInside && pixels >= 3) return;
   if (pixels < 3) store.setView(surroundings({ from: event.start, to: end }, model.bounds));
   else store.setView(focusRange(view, { from: event.start, to: end }, model.bounds));
 }
 
-export function goToEvent(store: Store, event: EventRef): void {
+export function goToEvent(store: Store, event: EventRef, keepsZoom = false): void {
   selectEvent(store, event);
-  showEvent(store, event);
+  showEvent(store, event, keepsZoom);
 }
 
 /** An event of which only the number is known: selected, and brought into sight. */
@@ -204,6 +208,29 @@ export function selectArea(store: Store, area: Area): void {
       if (!signal.aborted) store.areaTables.value = { result: null, error: messageOf(e) };
     },
   );
+}
+
+/** R: the time span of the slice on its track, as an area that can be changed. */
+export function toArea(store: Store): void {
+  const selection = store.selection.value;
+  if (selection.kind !== 'event') return;
+  const { start, dur, track } = selection.event;
+  selectArea(store, { from: start, to: start + Math.max(dur, 1), tracks: [track] });
+}
+
+/** A track joins the selected area or leaves it; the last one stays. */
+export function toggleInArea(store: Store, tracks: readonly number[], isIn: boolean): void {
+  const selection = store.selection.value;
+  if (selection.kind !== 'area') return;
+  const rest = selection.area.tracks.filter((t) => !tracks.includes(t));
+  const next = isIn ? [...rest, ...tracks].sort((a, b) => a - b) : rest;
+  if (next.length > 0) selectArea(store, { ...selection.area, tracks: next });
+}
+
+export function stopDrag(store: Store): void {
+  store.drag = null;
+  store.isDragStopped = true;
+  store.invalidate(DRAW_OVERLAY | DRAW_HEADER);
 }
 
 /** Everything in the window, on all tracks that are shown. */

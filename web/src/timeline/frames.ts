@@ -5,6 +5,7 @@
 //   isSharp        the last picture of the tracks had every tile it wanted
 //   from, to       the stretch of time of the last picture
 //   selected       the selected event: its id, the rank and name of its track, and its place in the picture
+//   marks          stretches of time that are kept or marked
 //   path           the critical path, if it is on: which, its edges, the stretches of events and the lines in sight
 //   arrows         flows that were drawn over it
 //   isWritten      the address says what is shown: it is written once things have come to rest
@@ -26,6 +27,7 @@ export interface Frames {
   from: number;
   to: number;
   selected: { id: number; rank: number | null; track: string; x: number; y: number; width: number } | null;
+  marks: { from: number; to: number }[];
   path: PathDrawn | null;
   arrows: number;
   isWritten: boolean;
@@ -48,6 +50,7 @@ export function frames(): Frames {
     from: 0,
     to: 0,
     selected: null,
+    marks: [],
     path: null,
     arrows: 0,
     isWritten: false,

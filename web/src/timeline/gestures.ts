@@ -31,7 +31,7 @@ export function watchTracks(store: Store, canvas: HTMLCanvasElement): Undo {
   };
 
   const onDown = (e: PointerEvent): void => {
-    store.isArriving = false;
+    store.isArriving = store.isDragStopped = false;
     if (e.button > 1) return;
     const { x, y } = place(e);
     press = {
@@ -60,6 +60,8 @@ export function watchTracks(store: Store, canvas: HTMLCanvasElement): Undo {
       const by = press.time - store.timeAt(x);
       store.setView(panRange(store.view, by, store.model.bounds));
       store.setScroll(press.scroll - (y - press.y));
+    } else if (press?.isDrag && store.isDragStopped) {
+      return;
     } else if (press?.isDrag) {
       store.drag = areaBetween(store, press, { x, y });
       store.invalidate(DRAW_OVERLAY | DRAW_HEADER);
@@ -72,6 +74,10 @@ export function watchTracks(store: Store, canvas: HTMLCanvasElement): Undo {
     const { x, y } = place(e);
     const area = store.drag;
     store.drag = null;
+    if (store.isDragStopped) {
+      press = null;
+      return;
+    }
     if (press.isDrag && area) {
       if (area.tracks.length > 0) act.selectArea(store, area);
       else act.clearSelection(store);

@@ -22,7 +22,9 @@ export type Action =
   | 'enter'
   | 'fit-all'
   | 'critical-path'
-  | 'pin';
+  | 'pin'
+  | 'to-area'
+  | 'find-track';
 
 export type Motion = 'zoom-in' | 'zoom-out' | 'pan-left' | 'pan-right';
 
@@ -62,6 +64,7 @@ const PLAIN: Record<string, Action> = {
   Home: 'fit-all',
   '0': 'fit-all',
   p: 'pin',
+  r: 'to-area',
   c: 'critical-path',
 };
 
@@ -77,6 +80,7 @@ export function actionOf(e: KeyLike): Action | null {
     if (e.shiftKey) return null;
     if (key === '[' || key === ']') return 'other-flow';
     if (key === 'a') return 'select-all';
+    if (key === 'p') return 'find-track';
     return null;
   }
   if (e.shiftKey && key.toLowerCase() === 'm') return 'mark-keep';
@@ -111,7 +115,7 @@ export const KEY_HELP: readonly { group: string; keys: string; does: string }[] 
   { group: MOVING, keys: 'wheel', does: 'scroll the tracks' },
   { group: MOVING, keys: 'Shift + drag', does: 'pan' },
   { group: MOVING, keys: 'double click', does: 'zoom to the slice' },
-  { group: MOVING, keys: 'F', does: 'center the selection; again: zoom to it' },
+  { group: MOVING, keys: 'F', does: 'center the selection; again: fit it to the window' },
   { group: MOVING, keys: 'Home', does: 'show the whole run' },
   { group: SELECTING, keys: 'click', does: 'select a slice' },
   { group: SELECTING, keys: 'drag', does: 'select an area to see totals' },
@@ -126,8 +130,14 @@ export const KEY_HELP: readonly { group: string; keys: string; does: string }[] 
   { group: SELECTING, keys: '← ↑ → ↓', does: 'move to adjacent slices; without a selection: pan and scroll' },
   { group: SELECTING, keys: 'Enter', does: 'select the slice in the middle; again: zoom to it' },
   { group: SELECTING, keys: 'M', does: 'mark the time span; Shift + M: keep the mark' },
-  { group: SELECTING, keys: 'Esc', does: 'remove the selection' },
+  { group: SELECTING, keys: 'R', does: 'select the time span of the slice as an area' },
+  {
+    group: SELECTING,
+    keys: 'Esc',
+    does: 'stop dragging; else remove the selection, then the mark, the search, the track filter',
+  },
   { group: FINDING, keys: '/', does: 'search; Enter, Shift + Enter: next, previous' },
+  { group: FINDING, keys: 'Ctrl + P', does: 'go to a track by its name' },
   { group: FINDING, keys: 'P', does: 'pin the track of the selection to the top' },
   { group: FINDING, keys: 'C', does: 'show or hide the critical path of the step in the middle' },
   { group: FINDING, keys: 'Q', does: 'show or hide the panel below' },

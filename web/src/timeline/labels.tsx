@@ -3,13 +3,33 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { formatCount } from '../format';
-import { tracksText } from './actions';
+import { toggleInArea, tracksText } from './actions';
 import { toggleCompact, toggleGroup, togglePin } from './choices';
 import { COUNTER_HEIGHT, linesBetween, ROW_HEIGHT, thinKey, type Line } from './layout';
 import type { Store } from './store';
 import { TrackKind } from './track-kind';
 
 const BLOCK = 400;
+
+/** While an area is selected: whether the track, or all of a group, is part of it. */
+function InArea({ store, line }: { store: Store; line: Line }) {
+  const selection = store.selection.value;
+  if (selection.kind !== 'area' || line.isPinned) return null;
+  const ids = line.members.map((t) => t.id);
+  const count = ids.filter((id) => selection.area.tracks.includes(id)).length;
+  return (
+    <input
+      type="checkbox"
+      class="tl-in-area"
+      aria-label={`In the selected area: ${line.title}`}
+      checked={count === ids.length}
+      ref={(box) => {
+        if (box) box.indeterminate = count > 0 && count < ids.length;
+      }}
+      onChange={(e) => toggleInArea(store, ids, e.currentTarget.checked)}
+    />
+  );
+}
 
 function Group({ store, line }: { store: Store; line: Line }) {
   const events = line.members.reduce((sum, t) => sum + t.events, 0);
@@ -70,6 +90,7 @@ function TrackLabel({ store, line }: { store: Store; line: Line }) {
 function Label({ store, line, top }: { store: Store; line: Line; top: number }) {
   return (
     <div class="tl-label" style={{ top: `${top}px`, height: `${line.height}px` }}>
+      <InArea store={store} line={line} />
       {line.kind === 'group' ? <Group store={store} line={line} /> : <TrackLabel store={store} line={line} />}
     </div>
   );

@@ -1,12 +1,25 @@
 // From the selected slice to another: along its row, along a flow, to the row above or below.
 import { toast } from '../components/toast';
-import { goToEvent, messageOf, selectEvent, startMove } from './actions';
+import type { Command } from '../components/commands';
+import { goToEvent, messageOf, revealTrack, selectEvent, startMove, trackName } from './actions';
 import { eventAt } from './hit';
 import { linesBetween, type Line } from './layout';
 import { fetchTile, findNeighbour } from './requests';
 import { DRAW_OVERLAY, type Flow, type Store } from './store';
 import { spanOf } from './view';
 import { TrackKind } from './track-kind';
+
+/** One command a track, which scrolls there and opens what hides it. */
+export function trackCommands(store: Store): Command[] {
+  return store.model.tracks.map((track) => ({
+    id: `track ${track.id}`,
+    title: trackName(store, track.id),
+    run: () => {
+      revealTrack(store, track.id, 0, true);
+      store.spoken.value = `At ${trackName(store, track.id)}.`;
+    },
+  }));
+}
 
 export async function stepSlice(store: Store, direction: 1 | -1): Promise<void> {
   const selection = store.selection.value;
@@ -15,7 +28,7 @@ export async function stepSlice(store: Store, direction: 1 | -1): Promise<void> 
   try {
     const next = await findNeighbour(selection.event, direction, store.model.bounds, fetchTile, signal);
     if (signal.aborted) return;
-    if (next) goToEvent(store, next);
+    if (next) goToEvent(store, next, true);
     else
       store.spoken.value =
         direction > 0 ? 'This is the last slice of its row.' : 'This is the first slice of its row.';

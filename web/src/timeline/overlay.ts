@@ -55,6 +55,7 @@ export function createOverlay(canvas: HTMLCanvasElement) {
   }
 
   function drawMarks(store: Store, p: Palette): void {
+    frames().marks = store.marks.value.map(({ from, to }) => ({ from, to }));
     for (const mark of store.marks.value) {
       const x0 = store.xOf(mark.from);
       const x1 = store.xOf(mark.to);

@@ -125,6 +125,8 @@ export function createStore(model: Model) {
     hover: null as EventRef | null,
     hoverText: signal<{ x: number; y: number; lines: string[] } | null>(null),
     drag: null as Area | null,
+    /** by Esc: the button is still down */
+    isDragStopped: false,
     path: signal<Path | null>(null),
     /** what a link is about, while it is looked for */
     pending: null as Wish | null,

@@ -10,7 +10,7 @@ import { frames } from './frames';
 import { allGroups } from './layout';
 import { showPath } from './path';
 import { search } from './search';
-import type { Selection, Store } from './store';
+import type { Mark, Selection, Store } from './store';
 
 const WRITE_AFTER_MS = 300;
 
@@ -27,6 +27,8 @@ export interface UrlState {
   closed: string;
   filter: string;
   q: string;
+  /** the kept marks, from~to */
+  marks: string;
   /** the critical path that is shown: annotation and occurrence */
   path: string;
 }
@@ -39,6 +41,7 @@ const KEYS: readonly (keyof UrlState)[] = [
   'closed',
   'filter',
   'q',
+  'marks',
   'path',
 ];
 
@@ -54,6 +57,15 @@ export function parseArea(text: string): { from: number; to: number; tracks: num
   const area = /^(-?\d{1,16})~(-?\d{1,16})~([\d,-]+)$/.exec(text);
   const tracks = area && traceList(area[3]);
   return area && tracks ? { from: Number(area[1]), to: Number(area[2]), tracks } : null;
+}
+
+/** What is not a mark is left out. */
+export function parseMarks(text: string): Mark[] {
+  return text.split(',').flatMap((one) => {
+    const [from = '', to = ''] = one.split('~');
+    const range = parseWindow(from, to);
+    return range ? [{ ...range, isKept: true }] : [];
+  });
 }
 
 /** Null when it is not a window. */
@@ -88,6 +100,10 @@ function stateOf(store: Store): UrlState {
     ),
     filter: store.filter.value,
     q: store.search.value.query,
+    marks: store.marks.value
+      .filter((m) => m.isKept)
+      .map((m) => `${Math.floor(m.from)}~${Math.ceil(m.to)}`)
+      .join(','),
     path: store.path.value?.key ?? '',
   };
 }
@@ -114,6 +130,8 @@ function applyState(store: Store, now: UrlState, before: UrlState | null): void 
     );
   if (isNew('filter')) store.filter.value = now.filter;
   if (isNew('q') && now.q !== store.search.value.query) void search(store, now.q);
+  if (isNew('marks'))
+    store.marks.value = [...store.marks.value.filter((m) => !m.isKept), ...parseMarks(now.marks)];
   if (isNew('path') && now.path !== (store.path.value?.key ?? '')) void showPath(store, now.path);
   const range = parseWindow(now.from, now.to);
   if (isNew('from') || isNew('to')) store.setView(range ?? store.model.bounds);
@@ -169,6 +187,7 @@ export function followUrl(store: Store): () => void {
       store.filter,
       store.search,
       store.path,
+      store.marks,
     ])
       void s.value;
     if (timer) clearTimeout(timer);

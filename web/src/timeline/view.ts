@@ -39,17 +39,16 @@ export function panRange(r: Range, by: number, bounds: Range): Range {
   return clampRange({ from: r.from + by, to: r.to + by }, bounds);
 }
 
-/** What F does, as in Perfetto: the first press centres the stretch and keeps the zoom (zooming out when
- *  it would take more than half of the window); when it is in the centre already, zooms so that it takes a
- *  fifth. */
+/** What F does, as in Perfetto: the first press centres the stretch and keeps the zoom (zooming out when it would take more
+ *  than half of the window); when it is in the centre already, fits it to the window. */
 export function focusRange(view: Range, target: Range, bounds: Range): Range {
   const span = Math.max(spanOf(target), 1);
   const middle = (target.from + target.to) / 2;
   const isCentred =
     Math.abs(middle - (view.from + view.to) / 2) < spanOf(view) * 0.005 ||
     isHeldByBounds(view, middle, bounds);
-  const fitted = Math.max(span * 5, SMALLEST_SPAN);
-  const next = isCentred || span > spanOf(view) / 2 ? fitted : spanOf(view);
+  if (isCentred) return fitRange(target, bounds);
+  const next = span > spanOf(view) / 2 ? Math.max(span * 5, SMALLEST_SPAN) : spanOf(view);
   return clampRange({ from: middle - next / 2, to: middle + next / 2 }, bounds);
 }
 

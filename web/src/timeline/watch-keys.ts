@@ -6,6 +6,8 @@ import { togglePanel, togglePin } from './choices';
 import { actionOf, heldSpeed, isTyping, motionOf, type Action, type Motion } from './keys';
 import { all, listen, type Undo } from './listen';
 import { togglePath } from './path';
+import { search as searchFor } from './search';
+import { offer } from '../components/commands';
 import type { Store } from './store';
 import { panRange, spanOf, zoomRange } from './view';
 
@@ -56,12 +58,13 @@ export function watchKeys(store: Store, search: () => void): Undo {
       return;
     }
     const action = actionOf(e);
-    // arrows and Enter belong to whatever has the focus, unless that is the timeline itself or nothing
+    // arrows and Enter belong to whatever has the focus, unless that is the timeline itself or nothing; Home to what scrolls
     const isOwn =
       e.target === document.body ||
       (e.target as HTMLElement).closest?.('.tl-stage, #content') === e.target ||
       (e.target as HTMLElement).tagName === 'CANVAS';
-    if (!action || (!isOwn && /^(left|right|up|down|enter|fit-all)$/.test(action))) return;
+    if (!action || (!isOwn && /^(left|right|up|down|enter)$/.test(action))) return;
+    if (action === 'fit-all' && (e.target as HTMLElement).closest?.('.table, [role=tablist]')) return;
     if (runAction(store, action, search)) e.preventDefault();
   };
   const release = (e: KeyboardEvent): void => {
@@ -79,6 +82,19 @@ export function watchKeys(store: Store, search: () => void): Undo {
 }
 
 const keyOf = (e: KeyboardEvent) => ({ key: e.key, code: e.code, shiftKey: e.shiftKey });
+
+/** Esc takes back one thing at a time, the latest first. */
+function takeBack(store: Store): boolean {
+  const passing = store.marks.value.filter((m) => !m.isKept);
+  if (store.drag) act.stopDrag(store);
+  else if (store.selection.value.kind !== 'none') act.clearSelection(store);
+  else if (passing.length > 0) store.marks.value = store.marks.value.filter((m) => m.isKept);
+  else if (store.search.value.query !== '') void searchFor(store, '');
+  else if (store.filter.value !== '') store.filter.value = '';
+  else return false;
+  store.invalidate();
+  return true;
+}
 
 /** True when the key did something, so that the browser does not do something else. */
 function runAction(store: Store, action: Action, search: () => void): boolean {
@@ -114,8 +130,17 @@ function runAction(store: Store, action: Action, search: () => void): boolean {
       search();
       return true;
     case 'deselect':
-      act.clearSelection(store);
-      return false;
+      return takeBack(store);
+    case 'to-area':
+      act.toArea(store);
+      return true;
+    case 'find-track':
+      offer.value = {
+        title: 'Tracks',
+        placeholder: 'Type part of the name of a track',
+        list: () => moves.trackCommands(store),
+      };
+      return true;
     case 'select-all':
       act.selectAll(store);
       return true;
