@@ -184,6 +184,37 @@ void kino__describe_reals(double *values, size_t count, kino__real_description *
         out->percentile[q] = kino__percentile(values, count, (q + 1) / 4.0);
 }
 
+/* -- Student's t */
+
+/* The chance of a value between -t and t: the finite sums for odd and even degrees of freedom
+ * (Abramowitz and Stegun, 26.7.3 and 26.7.4). */
+static double chance_within(double t, size_t freedom)
+{
+    double angle = atan(t / sqrt((double)freedom)), cosine = cos(angle);
+    bool is_odd = freedom % 2;
+    double term = is_odd ? cosine : 1, sum = 0;
+    for (size_t k = is_odd ? 3 : 2; k <= freedom; k += 2) {
+        sum += term;
+        term *= cosine * cosine * (double)(k - 1) / (double)k;
+    }
+    return is_odd ? (angle + sin(angle) * sum) * 2 / acos(-1) : sin(angle) * sum;
+}
+
+double kino__student_t(double chance, size_t freedom)
+{
+    enum { MOST = 200, HALVINGS = 100 };
+    freedom = freedom < MOST ? freedom : MOST;
+    double low = 0, high = 1;
+    while ((1 - chance_within(high, freedom)) / 2 > chance && high < 1e12)
+        high *= 2;
+    for (int i = 0; i < HALVINGS; i++) {
+        double middle = (low + high) / 2;
+        bool is_above = (1 - chance_within(middle, freedom)) / 2 > chance;
+        *(is_above ? &low : &high) = middle;
+    }
+    return high;
+}
+
 /* -- rounding */
 
 double kino__round(double value, int decimals)

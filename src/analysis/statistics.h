@@ -51,6 +51,10 @@ void kino__sort_reals(double *values, size_t count);
 /* Percentile p (0 to 1) of sorted values; NaN of none. */
 double kino__percentile(const double *sorted, size_t count, double p);
 
+/* What a value with Student's t distribution exceeds with this chance (at most a half); from 200
+ * degrees of freedom on the value for 200. Freedom is at least 1. */
+double kino__student_t(double chance, size_t freedom);
+
 /* Ascending; linear in count. False when memory is out (the values are then as they were). */
 KINO_NODISCARD bool kino__sort_ints(int64_t *values, size_t count);
 

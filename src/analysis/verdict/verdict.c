@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "analysis/say.h"
+#include "analysis/statistics.h"
+#include "analysis/verdict/verdict_chance.h"
 #include "base/compare.h"
 
 const char *kino__slow_cause_name(kino__slow_cause cause)
@@ -27,6 +29,7 @@ typedef struct peers {
     int64_t *scratch;              /* as many as members, and a row of numbers for each and one */
     int64_t *excess;               /* members x numbers */
     int64_t *least;                /* exposed communication of a member, of each step */
+    double *own;                   /* members x numbers, three times: for chance */
     bool *is_slow;                 /* of each member */
     uint32_t unusual;              /* steps that were left out */
 } peers;
@@ -39,6 +42,7 @@ static void peers_deinit(peers *p)
     free(p->scratch);
     free(p->excess);
     free(p->least);
+    free(p->own);
     free(p->is_slow);
 }
 
@@ -267,78 +271,46 @@ static double deviation_of(peers *p, size_t member, int64_t excess)
     return 1.4826 * (double)median_of(p->scratch, steps) / sqrt((double)steps);
 }
 
-/* Distances of values over the steps from their median; without the first, which is the median's own
- * and always 0. Writes steps - 1 of them. */
-static void add_distances(int64_t *sorted, size_t steps, int64_t *out)
+/* How far the median of the steps would be off by chance if the member were like its peers. */
+static double excess_by_chance(peers *p, size_t member, int64_t step)
 {
-    int64_t median = median_of(sorted, steps);
-    for (size_t s = 0; s < steps; s++)
-        sorted[s] = llabs(sorted[s] - median);
-    qsort(sorted, steps, sizeof *sorted, kino__compare_ints);
-    memcpy(out, sorted + 1, (steps - 1) * sizeof *sorted);
+    const double usual = 0.01; /* of the step: what ranks change from step to step */
+    size_t steps = p->numbers.count, at = 0;
+    for (size_t m = 0; m < p->members.count; m++)
+        for (size_t s = 0; s < steps && m != member; s++)
+            p->own[at++] = (double)own_at(p, m, s);
+    return kino__verdict_chance(p->own, p->members.count - 1, steps, usual * (double)step,
+                                p->own + at);
 }
 
-/* A member's own time in each step less the median of the others' without `left_out` (of two the
- * shorter, which a pause does not move); where there is no other, its own time. */
-static void compare_without(peers *p, size_t left_out, size_t member, int64_t *sorted, int64_t *out)
+/* Nearly all steps must show half of it: four of five, three of four. */
+static bool shows_in_steps(const peers *p, size_t member, int64_t excess, double least)
 {
-    for (size_t s = 0; s < p->numbers.count; s++) {
-        size_t others = 0;
-        for (size_t m = 0; m < p->members.count; m++)
-            if (m != left_out && m != member)
-                sorted[others++] = own_at(p, m, s);
-        out[s] = own_at(p, member, s) - (others ? median_of(sorted, others) : 0);
-    }
+    size_t steps = p->numbers.count;
+    double half = (double)excess / 2;
+    uint32_t slow = count_slow(p, member, half > least ? half : least);
+    return steps > 2 ? slow * 5 >= steps * 4 || (steps == 4 && slow == 3) : slow == steps;
 }
 
-/* How far the median of the steps would be off by chance if the member were like its peers: from how
- * much they change from step to step, of which single long steps move nothing. Where each step has
- * other work (sequence lengths, experts), somebody is the last several times in a row. */
-static double error_by_chance(peers *p, size_t member)
-{
-    size_t steps = p->numbers.count, count = p->members.count, found = 0;
-    int64_t *sorted = p->scratch, *values = sorted + count, *distances = values + steps;
-    for (size_t m = 0; m < count; m++) {
-        if (m == member)
-            continue;
-        compare_without(p, member, m, sorted, values);
-        add_distances(values, steps, distances + found);
-        found += steps - 1;
-    }
-    /* The member is compared with one more than each of them. */
-    double compared = 1 + 1 / (double)(count - 1);
-    double without = count == 2 ? 1 : 1 + 1 / (double)(count - 2);
-    double deviation = 1.4826 * (double)median_of(distances, found) * sqrt(compared / without);
-    return 1.2533 * deviation / sqrt((double)steps); /* of a median, not of a mean */
-}
-
-/* Is it slow again and again? By chance some rank is always the last: nearly all steps must show
- * it, four of five, three of four. One or two steps say little; there it must stand out from the others, or be much. */
+/* Is it slow again and again? By chance some rank is always the last. One or two steps say little;
+ * there it must stand out from the others, or be much. */
 static bool is_persistent(peers *p, size_t member, int64_t excess, int64_t step, double share)
 {
     size_t steps = p->numbers.count;
-    uint32_t slow = count_slow(p, member, share / 2 * (double)step);
-    if (steps > 2)
-        return (slow * 5 >= steps * 4 || (steps == 4 && slow == 3)) &&
-               (double)excess > 2 * deviation_of(p, member, excess) &&
-               (double)excess > 4 * error_by_chance(p, member);
     if (steps == 1) /* nobody knows whether it would be slow again */
         return (double)excess > 4 * share * (double)step && excess > 2 * range_without(p, member);
+    if (!shows_in_steps(p, member, excess, share / 2 * (double)step) ||
+        (double)excess <= excess_by_chance(p, member, step))
+        return false;
+    if (steps > 2)
+        return (double)excess > 2 * deviation_of(p, member, excess);
+    int64_t *two = &p->excess[member * steps];
+    if (llabs(two[0] - two[1]) >= excess) /* they do not agree */
+        return false;
     double spread = spread_of_others(p, share * (double)step);
     double least = 1.5 * share * (double)step;
     least = spread >= 0 && 4 * spread < least ? 4 * spread : least;
-    return slow == steps && (double)excess > least && excess > range_without(p, member);
-}
-
-/* By how many deviations of the others one more of their kind may be above them: by more in one of
- * five hundred runs. Student's t for 0.002 / ranks, by degrees of freedom, from 1 on; it falls little
- * behind the end of the table. */
-static double deviations_allowed(size_t others)
-{
-    static const double table[] = {477.5, 31.60, 13.94, 9.568, 7.751,
-                                   6.788, 6.202, 5.811, 5.534, 5.329};
-    size_t freedom = others - 1, last = sizeof table / sizeof *table;
-    return table[(freedom < last ? freedom : last) - 1] * sqrt(1 + 1 / (double)others);
+    return (double)excess > least && excess > range_without(p, member);
 }
 
 static int64_t median_own(peers *p, size_t member)
@@ -348,21 +320,42 @@ static int64_t median_own(peers *p, size_t member)
     return median_of(p->scratch, p->numbers.count);
 }
 
-/* Are the others so alike that the difference cannot be one of those that there are between any
- * ranks? Others are those that are not above the limit; of one nothing can be said. */
-static bool stands_out(peers *p, int64_t excess, double limit)
+/* How much the others differ among themselves, over all steps. Others are those that are not above
+ * the limit. */
+static double deviation_between(peers *p, double limit, size_t *others)
 {
     double mean = 0, squares = 0;
-    size_t others = 0;
+    *others = 0;
     for (size_t m = 0; m < p->members.count; m++) {
         if ((double)median_excess(p, m) > limit)
             continue;
         double own = (double)median_own(p, m), away = own - mean;
-        mean += away / (double)++others;
+        mean += away / (double)++*others;
         squares += away * (own - mean);
     }
-    return others > 1 &&
-           (double)excess > deviations_allowed(others) * sqrt(squares / (double)(others - 1));
+    return *others > 1 ? sqrt(squares / (double)(*others - 1)) : 0;
+}
+
+/* Is the difference none of those that there are between any ranks? Of less than three others
+ * nothing can be said. */
+static bool differs_from_others(peers *p, int64_t excess, double limit)
+{
+    const double deviations = 3;
+    size_t others;
+    double between = deviation_between(p, limit, &others);
+    return others < 3 || (double)excess > deviations * between;
+}
+
+/* Are the others so alike that one more of their kind would be above them by as much in only one of
+ * five hundred runs? */
+static bool stands_out(peers *p, int64_t excess, double limit)
+{
+    size_t others;
+    double between = deviation_between(p, limit, &others);
+    if (others < 2)
+        return false;
+    double allowed = kino__student_t(0.002 / (double)(others + 1), others - 1);
+    return (double)excess > allowed * sqrt(1 + 1 / (double)others) * between;
 }
 
 /* Above the share of the step; from half of it on where the others are alike. */
@@ -371,7 +364,8 @@ static bool is_slow(peers *p, size_t member, int64_t step, double share)
     int64_t excess = median_excess(p, member);
     double limit = share * (double)step;
     if ((double)excess > limit)
-        return is_persistent(p, member, excess, step, share);
+        return is_persistent(p, member, excess, step, share) &&
+               differs_from_others(p, excess, limit);
     return (double)excess > limit / 2 && p->numbers.count > 2 &&
            is_persistent(p, member, excess, step, share / 2) && stands_out(p, excess, limit / 2);
 }
@@ -489,7 +483,8 @@ static bool judge_peers(peers *p, double share, kino__verdict *out, bool *is_jud
     p->excess = malloc((steps * count + 1) * sizeof *p->excess);
     p->is_slow = calloc(count + 1, sizeof *p->is_slow);
     p->least = malloc((steps + 1) * sizeof *p->least);
-    if (!p->scratch || !p->excess || !p->is_slow || !p->least)
+    p->own = malloc(3 * steps * count * sizeof *p->own);
+    if (!p->scratch || !p->excess || !p->is_slow || !p->least || !p->own)
         return false;
     find_least(p);
     find_excess(p);

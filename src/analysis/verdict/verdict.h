@@ -6,7 +6,7 @@
  *   - whose excess is above a share of the step (half of it where the peers are alike), in the
  *     median of the steps that the peers have in common (without those that are long for all), shows
  *     in nearly all of them, and is more than the peers change from step to step (who is last by
- *     chance changes),
+ *     chance changes; verdict_chance.h) and differ among themselves,
  *   - and for which the others wait: their exposed communication is longer than its own by about
  *     the excess.
  * Durations alone are compared, never clocks. docs/analyses/stragglers.md has the definition.

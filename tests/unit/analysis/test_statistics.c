@@ -161,3 +161,17 @@ TEST(descriptions_survive_saving_and_loading)
     CHECK(memcmp(&d, &loaded, sizeof d) == 0);
     kino__buffer_deinit(&bytes);
 }
+
+/* Of the usual tables. */
+TEST(student_t_has_the_quantiles_of_the_tables)
+{
+    static const struct {
+        double chance, t;
+        size_t freedom;
+    } known[] = {{0.0005, 636.62, 1}, {0.0005, 31.599, 2}, {0.0005, 12.924, 3}, {0.005, 4.604, 4},
+                 {0.05, 2.015, 5},    {0.025, 2.228, 10},  {0.001, 3.385, 30},  {0.005, 2.660, 60}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        CHECK(fabs(kino__student_t(known[i].chance, known[i].freedom) - known[i].t) <
+              0.0001 * known[i].t + 0.0006);
+    CHECK(kino__student_t(0.001, 100000) == kino__student_t(0.001, 200));
+}

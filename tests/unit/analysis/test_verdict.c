@@ -1,5 +1,8 @@
 /* test_verdict.c - stragglers: who is accused, who is not, and of what. Facts made by hand. */
+#include <math.h>
+
 #include "analysis/verdict/verdict.h"
+#include "analysis/verdict/verdict_chance.h"
 #include "unit/chrome_load.h"
 #include "unit/fixture.h"
 #include "unit/test.h"
@@ -181,6 +184,63 @@ TEST(verdict_does_not_accuse_where_each_step_has_other_work)
     CHECK(accused <= 6);
 }
 
+/* Two ranks that differ by up to a third of the step, at random, in three to six steps. (Before the
+ * degrees of freedom counted, about three of a hundred such runs were accused.) */
+TEST(verdict_does_not_accuse_one_of_two_in_few_steps)
+{
+    fixture_random random = {11};
+    int accused = 0;
+    for (int round = 0; round < 400; round++) {
+        int64_t steps = 3 + round % 4;
+        for (int64_t r = 0; r < 2; r++) {
+            add_rank(r, NULL);
+            for (int64_t s = 0; s < steps; s++)
+                add_step(s, STEP / 2 + fixture_random_below(&random, STEP / 3), KINO__SLOW_KERNELS,
+                         STEP);
+        }
+        accused += strcmp(verdict(), "-") != 0;
+    }
+    CHECK(accused <= 8);
+}
+
+/* One of them pauses once: the other steps still say who is slow. */
+TEST(verdict_allows_one_pause_in_few_steps)
+{
+    for (int64_t r = 0; r < 2; r++) {
+        add_rank(r, NULL);
+        for (int64_t s = 0; s < 5; s++)
+            add_step(s, STEP / 2 + (r == 1 ? 200000 : s == 2 ? 300000 : 0), KINO__SLOW_HOST, STEP);
+    }
+    CHECK_STR(verdict(), "1:host 200000");
+}
+
+/* Each rank is slow for a while, as clocks and temperatures change; none of them is slow. The last
+ * third of the steps is like the first of others. */
+TEST(verdict_does_not_accuse_of_what_lasts_for_a_few_steps)
+{
+    static const int64_t level[2][12] = {{0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, 9},
+                                         {5, 5, 5, 0, 0, 0, 1, 1, 1, 0, 0, 0}};
+    for (int64_t r = 0; r < 2; r++) {
+        add_rank(r, NULL);
+        for (int64_t s = 0; s < 12; s++)
+            add_step(s, STEP / 2 + 10000 * level[r][s], KINO__SLOW_KERNELS, STEP);
+    }
+    CHECK_STR(verdict(), "-");
+}
+
+/* Times of one peer 0, 3, 0: a deviation of sqrt(3) with 2 degrees of freedom, joined with the usual
+ * 1 with 4: sqrt(10 / 6). Student's t for 0.0005 and 6 is 5.959; 1.2533 sqrt(2 / 3) times that. */
+TEST(chance_joins_what_is_usual_with_what_was_seen)
+{
+    double own[] = {0, 3, 0}, room[6];
+    double limit = kino__verdict_chance(own, 1, 3, 1, room);
+    CHECK(fabs(limit - 7.872) < 0.005);
+    /* Two peers that change alike do not change: the usual alone, as (4 + 0) / 6. */
+    double two[] = {0, 3, 0, 5, 8, 5}, more[12];
+    limit = kino__verdict_chance(two, 2, 3, 1, more);
+    CHECK(fabs(limit - 6.434 * sqrt(4.0 / 6) * 1.2533 * sqrt(1.5 / 3)) < 0.005);
+}
+
 /* A loader that stalls, each time for another time: the others do the same in each step. */
 TEST(verdict_names_a_slow_rank_whatever_its_steps_differ)
 {
@@ -216,6 +276,18 @@ TEST(verdict_on_two_steps_wants_more_than_the_others_differ)
     static const int64_t own[4][2] = {
         {490000, 490000}, {480000, 580000}, {560000, 500000}, {570000, 580000}};
     for (int64_t r = 0; r < 4; r++) {
+        add_rank(r, NULL);
+        for (int64_t s = 0; s < 2; s++)
+            add_step(s, own[r][s], KINO__SLOW_KERNELS, STEP);
+    }
+    CHECK_STR(verdict(), "-");
+}
+
+/* 8 % in one step and 17 % in the other: they do not agree on how much it is. */
+TEST(verdict_on_two_steps_wants_them_to_agree)
+{
+    static const int64_t own[2][2] = {{500000, 500000}, {580000, 670000}};
+    for (int64_t r = 0; r < 2; r++) {
         add_rank(r, NULL);
         for (int64_t s = 0; s < 2; s++)
             add_step(s, own[r][s], KINO__SLOW_KERNELS, STEP);
