@@ -45,6 +45,20 @@ class MemoryTimelineResult(Result):
     memory_peak: Table
     memory_categories: Table
 
+class MemorySnapshotResult(Result):
+    memory_snapshot: Table
+    memory_snapshot_sites: Table
+    memory_snapshot_segments: Table
+    memory_snapshot_gaps: Table
+
+class MemoryLeaksResult(Result):
+    memory_leaks: Table
+    memory_leaks_blocks: Table
+
+class PeakMemoryResult(Result):
+    peak_memory: Table
+    peak_memory_sites: Table
+
 class LightningResult(Result):
     lightning: Table
     lightning_actions: Table
@@ -319,6 +333,64 @@ class AnalysisMethods:
 
         >>> [table.name for table in run.memory_timeline()]
         ['memory_timeline', 'memory_peak', 'memory_categories']
+        """
+
+    def memory_snapshot(self, *, num_gaps: int | str | None = 20) -> MemorySnapshotResult:
+        """What the allocator holds: by call site, by segment, and in gaps.
+
+        From a memory snapshot of PyTorch (torch.cuda.memory._dump_snapshot): bytes in
+        segments and in active blocks, what rounding and fragmentation cost, which call
+        stacks allocated the active blocks, and the largest gaps. Fragmented are
+        inactive blocks of segments that also have active ones: such a segment cannot
+        be given back.
+
+        Parameters:
+            num_gaps: rows of the table of gaps (default: 20)
+
+        Tables:
+            memory_snapshot: one row per rank and device
+            memory_snapshot_sites: one row per call stack that allocated active blocks
+            memory_snapshot_segments: one row per segment, largest first
+            memory_snapshot_gaps: largest inactive blocks in segments with active ones
+
+        >>> [table.name for table in run.memory_snapshot()]
+        ['memory_snapshot', 'memory_snapshot_sites', 'memory_snapshot_segments', 'memory_snapshot_gaps']
+        """
+
+    def memory_leaks(self, *, from_: Time | None = None, to: Time | None = None) -> MemoryLeaksResult:
+        """What was allocated between two marks and never freed before the second.
+
+        From the history of a memory snapshot, or from the [memory] events of a trace:
+        allocations at or after --from that were not freed before --to, added up by
+        the call stack that made them. A block that the program asked to free is not
+        a leak, even if another stream still uses it.
+
+        Parameters:
+            from_: first mark (default: the beginning of the history)
+            to: second mark (default: the end of the history)
+
+        Tables:
+            memory_leaks: one row per call stack that allocated what was not freed
+            memory_leaks_blocks: one row per block, in order of allocation
+
+        >>> [table.name for table in run.memory_leaks()]
+        ['memory_leaks', 'memory_leaks_blocks']
+        """
+
+    def peak_memory(self) -> PeakMemoryResult:
+        """Which call stacks held the memory when most of it was allocated.
+
+        From the history of a memory snapshot, or from the [memory] events of a trace:
+        the peak of each device, and what was allocated then by the call stack that
+        made it. Blocks of a snapshot that its history does not mention were allocated
+        all the time. What is not known was allocated before the history began.
+
+        Tables:
+            peak_memory: one row per rank and device
+            peak_memory_sites: one row per call stack that held memory at the peak
+
+        >>> [table.name for table in run.peak_memory()]
+        ['peak_memory', 'peak_memory_sites']
         """
 
     def modules(self, *, compat: Literal['tensorboard'] | None = None) -> Table:

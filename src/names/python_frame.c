@@ -16,5 +16,6 @@ bool kino__name_is_user_frame(kino_str name)
         if (kino__str_starts_with(name, kino__str_from(foreign[i])))
             return false;
     return kino__str_contains(name, KINO__STR(".py(")) &&
-           !kino__str_contains(name, KINO__STR("/torch/"));
+           !kino__str_contains(name, KINO__STR("/torch/")) &&
+           !kino__str_contains(name, KINO__STR("\\torch\\"));
 }

@@ -110,6 +110,72 @@ def compare_history(what, path, snapshot, folder):
     check(f"{what}: history", seen == wanted, next(((a, b) for a, b in zip(seen, wanted) if a != b), (len(seen), len(wanted))))
 
 
+def tables(*arguments):
+    done = run(*arguments, "--format", "json")
+    check(f"{arguments[:2]} ends well", done.returncode == 0, done.stderr)
+    answer = {}
+    for table in json.loads(done.stdout)["tables"]:
+        names = [column["name"] for column in table["columns"]]
+        answer[table["name"]] = [dict(zip(names, row)) if isinstance(row, list) else row for row in table["rows"]]
+    return answer
+
+
+def by_stack(rows_of_sites):
+    return sorted((row["device"], row["stack"] or "", row["blocks"], row["bytes"]) for row in rows_of_sites)
+
+
+def added_up(blocks):
+    """(device, size, frames) by stack, outermost frame first, as the analyses write it."""
+    sums = {}
+    for device, size, frames in blocks:
+        one = sums.setdefault((f"GPU{device}", ";".join(reversed([frame_text(f) for f in frames]))), [0, 0])
+        one[0] += 1
+        one[1] += size
+    return sorted((*key, *value) for key, value in sums.items())
+
+
+def compare_analyses(what, path, snapshot):
+    """The three analyses against a reading of the snapshot that takes a sentence per number."""
+    found = tables("analyze", "memory-snapshot", path)
+    blocks = [(s, b) for s in snapshot["segments"] for b in s["blocks"]]
+    active = [(s["device"], b["size"], b["frames"]) for s, b in blocks if b["state"].startswith("active")]
+    check(f"{what}: active blocks by stack", by_stack(found["memory_snapshot_sites"]) == added_up(active), found["memory_snapshot_sites"][:3])
+    in_use = {(s["device"], s["address"]) for s, b in blocks if b["state"].startswith("active")}
+    for row in found["memory_snapshot"]:
+        own = [(s, b) for s, b in blocks if f"GPU{s['device']}" == row["device"]]
+        gaps = sum(b["size"] for s, b in own if b["state"] == "inactive" and (s["device"], s["address"]) in in_use)
+        check(f"{what}: {row['device']}", (row["fragmented"], row["blocks"], row["largest_gap"]) ==
+              (gaps, len(own), max([b["size"] for _, b in own if b["state"] == "inactive"], default=0)), row)
+    leaks, peaks = tables("analyze", "memory-leaks", path)["memory_leaks"], tables("analyze", "peak-memory", path)
+    left, wanted_peaks, wanted_sites = [], [], []
+    for device, history in enumerate(snapshot["device_traces"]):
+        open_blocks, best, at_best, total = {}, None, None, None
+        totals = [t[6] for t in expected_history(snapshot) if t[0] == device]
+        mentioned = {e["addr"] for e in history if e["action"] in SIGNS}
+        for entry, total in zip(history, totals):
+            if entry["action"] == "alloc":
+                open_blocks[entry["addr"]] = entry
+            if entry["action"] == "free_completed":
+                open_blocks.pop(entry["addr"], None)
+            if entry["action"] in SIGNS and (best is None or total > best):
+                best, at_best = total, dict(open_blocks)
+        requested = set()
+        for entry in history:
+            if entry["action"] == "free_requested":
+                requested.add(entry["addr"])
+            if entry["action"] == "alloc":
+                requested.discard(entry["addr"])
+        left += [(device, e["size"], e["frames"]) for a, e in open_blocks.items() if a not in requested]
+        if best is not None:
+            wanted_peaks.append((f"GPU{device}", best))
+            wanted_sites += [(device, e["size"], e["frames"]) for e in at_best.values()]
+            wanted_sites += [(device, b["size"], b["frames"]) for s, b in blocks
+                             if s["device"] == device and b["state"].startswith("active") and b["address"] not in mentioned]
+    check(f"{what}: leaks", by_stack(leaks) == added_up(left), (by_stack(leaks)[:3], added_up(left)[:3]))
+    check(f"{what}: peaks", sorted((r["device"], r["peak"]) for r in peaks["peak_memory"]) == sorted(wanted_peaks), peaks["peak_memory"])
+    check(f"{what}: who held the peak", by_stack(peaks["peak_memory_sites"]) == added_up(wanted_sites))
+
+
 def test_samples(folder):
     global skipped
     if not SAMPLES.is_dir():
@@ -144,6 +210,7 @@ def test_samples(folder):
         check(f"{name}: annotations", spans == fact["annotations"], spans)
         check(f"{name}: total at the end", entries[-1]["args"]["Total Allocated"] == fact["active"])
         compare_history(name, path, pickle.loads(path.read_bytes()), folder)
+        compare_analyses(name, path, pickle.loads(path.read_bytes()))
 
 
 def test_hand_made(folder):
@@ -219,6 +286,8 @@ def test_random(folder):
         path = folder / f"random_{number}.pickle"
         path.write_bytes(pickle.dumps(snapshot, protocol))
         compare_history(f"random snapshot {number}, protocol {protocol}", path, snapshot, folder)
+        if number % 4 == 0:
+            compare_analyses(f"random snapshot {number}", path, snapshot)
         plain = folder / f"random_{number}.json"
         plain.write_text(json.dumps(snapshot))
         check(f"random snapshot {number} as JSON", events(path) == events(plain))

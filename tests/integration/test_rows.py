@@ -34,6 +34,9 @@ ELSEWHERE = {
     "roofline": "takes the rows of op-costs, which are counted here: unit test_costs",
     "fwd-bwd": "has a row for each backward operator that names its forward one, not for all: unit test_fwd_bwd",
     "hang": "reads flight-recorder dumps, not traces: test_hang counts their entries",
+    "memory-snapshot": "reads memory snapshots, not traces: test_memory_snapshot adds up their blocks",
+    "memory-leaks": "has a row for each allocation that is not freed, not for all: test_memory_snapshot walks the history in its own way",
+    "peak-memory": "has what was allocated at one moment: test_memory_snapshot walks the history in its own way",
     "stragglers": "takes the steps of overview, which are counted here; its page has their number for each rank: test_verdict, test_planted_truth",
     "recommendations": "takes the answers of other analyses; that it claims no time twice: test_rules_settle, test_findings",
 }
