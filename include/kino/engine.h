@@ -357,6 +357,24 @@ KINO_API KINO_NODISCARD kino_status kino_run_redact(kino_run *run,
                                                     const kino_redact_options *options,
                                                     kino_run **out, kino_error *err);
 
+typedef struct kino_align_options {
+    uint32_t size;
+    const char *file; /* clocks from this file, as kino analyze clock-alignment --format csv writes
+                         them; NULL: from the collectives of the run */
+    kino_progress_fn progress;
+    void *progress_context;
+} kino_align_options;
+#define KINO_ALIGN_OPTIONS_INIT                                                                    \
+    {                                                                                              \
+        sizeof(kino_align_options), NULL, NULL, NULL                                               \
+    }
+
+/* The same events with the clocks of all ranks on that of the first (the analysis clock-alignment).
+ * A clock that is off by no more than its error bar stays as it is; so does one that the
+ * collectives do not tell, with a warning. */
+KINO_API KINO_NODISCARD kino_status kino_run_align(kino_run *run, const kino_align_options *options,
+                                                   kino_run **out, kino_error *err);
+
 typedef struct kino_merge_options {
     uint32_t size;
     kino_progress_fn progress;

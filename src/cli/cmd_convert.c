@@ -8,6 +8,7 @@ typedef struct convert_options {
     const char *to;
     const char *stacks, *weight;
     bool merge, redact;
+    const char *align;
     const char *redact_key, *redact_words;
     bool counters, critical_path;
     bool include_last_step;
@@ -31,6 +32,10 @@ static const kino__option options_table[] = {
     {"merge", KINO__OPTION_FLAG, NULL,
      "write all ranks as one trace, keeping their pids and ids distinct",
      offsetof(convert_options, merge), false},
+    {"align", KINO__OPTION_TEXT, "auto|off|FILE",
+     "put all ranks on one clock: from their collectives, not at all, or as FILE says (default: "
+     "auto with --merge, otherwise off)",
+     offsetof(convert_options, align), false},
     {"redact", KINO__OPTION_FLAG, NULL,
      "replace paths, hosts, users and names that are not the framework's with tokens",
      offsetof(convert_options, redact), false},
@@ -110,6 +115,22 @@ static kino_status redact(const convert_options *options, kino__progress_bar *ba
         st = kino_run_redact(run, &redact, out, err);
     kino__text_list_deinit(&words);
     return st;
+}
+
+static kino_status align(const convert_options *options, kino__progress_bar *bar, kino_run *run,
+                         kino_run **out, kino_error *err)
+{
+    kino_align_options align = KINO_ALIGN_OPTIONS_INIT;
+    bool is_auto = !options->align || strcmp(options->align, "auto") == 0;
+    align.file = is_auto ? NULL : options->align;
+    align.progress = kino__progress_bar_report;
+    align.progress_context = bar;
+    return kino_run_align(run, &align, out, err);
+}
+
+static bool wants_alignment(const convert_options *options)
+{
+    return options->align ? strcmp(options->align, "off") != 0 : options->merge;
 }
 
 static kino_status merge(const convert_options *options, kino__progress_bar *bar, kino_run *run,
@@ -212,7 +233,8 @@ static int make_change(const convert_options *options, change make, kino_run *ru
     kino__progress_bar_end(&bar);
     if (st != KINO_OK)
         return kino__report_error(&err, KINO__EXIT_FAILED);
-    if (!options->common.quiet)
+    bool is_asked_for = make != align || options->align; /* else clocks are a courtesy */
+    if (!options->common.quiet && is_asked_for)
         kino__report_warnings(*out);
     return KINO__EXIT_OK;
 }
@@ -222,11 +244,12 @@ static int make_change(const convert_options *options, change make, kino_run *ru
 static int change_and_write(const convert_options *options, kino_run *run,
                             const kino__write_target *target)
 {
-    enum { CHANGES = 5 };
-    static const change changes[CHANGES] = {add_counters, overlay_sequences, overlay_critical_path,
-                                            redact, merge};
-    const bool is_wanted[CHANGES] = {options->counters, options->kernel_sequences != NULL,
-                                     options->critical_path, options->redact, options->merge};
+    enum { CHANGES = 6 };
+    static const change changes[CHANGES] = {
+        align, add_counters, overlay_sequences, overlay_critical_path, redact, merge};
+    const bool is_wanted[CHANGES] = {
+        wants_alignment(options), options->counters, options->kernel_sequences != NULL,
+        options->critical_path,   options->redact,   options->merge};
     kino_run *made[CHANGES] = {NULL};
     int code = KINO__EXIT_OK;
     for (size_t i = 0; i < CHANGES && code == KINO__EXIT_OK; i++) {

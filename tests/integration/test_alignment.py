@@ -209,6 +209,37 @@ def check_pipeline(report, folder):
         report.check(f"pipeline: rank {row['rank']} is aligned through sends", row["offset"] is not None and abs(found - true) <= row["error"], str(row))
 
 
+def ends_of(path, members):
+    """By process group and sequence number: when its kernels end, in us."""
+    ends = {}
+    for e in json.loads(path.read_text())["traceEvents"]:
+        if e.get("cat") == "kernel":
+            ends.setdefault((e["args"]["Process Group Name"], e["args"]["Seq"]), []).append(e["ts"] + e["dur"])
+    return [max(times) - min(times) for times in ends.values() if len(times) == members]
+
+
+def check_merge(report, folder):
+    """In one file, the ends of a collective are as close as ranks leave it; without alignment as far as the clocks are apart."""
+    run, merged, clocks = folder / "merge", folder / "merged.json", folder / "clocks.csv"
+    run.mkdir()
+    two_ranks(run, 120, lambda seq: {})
+
+    def convert(*options):
+        done = common.run("convert", run, merged, "--merge", "--quiet", *options)
+        assert done.returncode == 0, done.stderr
+        return merged.read_bytes(), sorted(ends_of(merged, 2))
+
+    text, apart = convert()
+    report.check("merged: half of the ends are within 30 us, all within 10 ms", apart[60] < 30 and apart[-1] < 10_000, str(apart[::20]))
+    report.check("merged: 'auto' is the default", convert("--align", "auto")[0] == text)
+    report.check("merged: without alignment, clocks stay apart", convert("--align", "off")[1][0] > 500)
+    clocks.write_bytes(common.run("analyze", "clock-alignment", run, "--format", "csv", "--quiet").stdout)
+    report.check("merged: clocks from a file are the same", convert("--align", clocks)[1][60] < 30)
+    clocks.write_text("rank,offset,drift,at\n1,soon,0,0\n")
+    done = common.run("convert", run, merged, "--merge", "--align", clocks)
+    report.check("a file that is not one of clocks is refused", done.returncode == 1 and b"line 2: offset must be" in done.stderr, done.stderr)
+
+
 def main():
     report = common.Report()
     with tempfile.TemporaryDirectory() as folder:
@@ -216,6 +247,7 @@ def main():
         check_seeds(report, folder)
         check_refusals(report, folder)
         check_pipeline(report, folder)
+        check_merge(report, folder)
     return report.finish()
 
 

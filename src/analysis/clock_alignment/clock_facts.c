@@ -86,14 +86,7 @@ static bool add_call(kino__clock_facts *facts, const kino__trace *trace,
 static kino__clock_trace facts_of(const kino__trace *trace)
 {
     kino__clock_trace t = {trace->rank, trace->index, INT64_MAX, INT64_MIN};
-    for (uint32_t row = 0; row < trace->event_count; row++) {
-        int64_t ts = trace->ts[row], dur = trace->dur[row] > 0 ? trace->dur[row] : 0;
-        if (ts == KINO_NO_TIME || trace->phase[row] != 'X')
-            continue;
-        int64_t end = kino__sum(ts, dur);
-        t.first = ts < t.first ? ts : t.first;
-        t.last = end > t.last ? end : t.last;
-    }
+    (void)kino__trace_window(trace, &t.first, &t.last);
     return t;
 }
 
