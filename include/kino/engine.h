@@ -371,7 +371,7 @@ typedef struct kino_align_options {
 
 /* The same events with the clocks of all ranks on that of the first (the analysis clock-alignment).
  * A clock that is off by no more than its error bar stays as it is; so does one that the
- * collectives do not tell, with a warning. */
+ * collectives do not determine, with a warning. */
 KINO_API KINO_NODISCARD kino_status kino_run_align(kino_run *run, const kino_align_options *options,
                                                    kino_run **out, kino_error *err);
 
