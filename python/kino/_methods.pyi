@@ -114,6 +114,12 @@ class StragglersResult(Result):
     metric: Table
     ranks: Table
 
+class StragglerCauseResult(Result):
+    straggler_cause: Table
+    arrivals: Table
+    waiting: Table
+    rank_steps: Table
+
 class GapsResult(Result):
     gaps: Table
     activity: Table
@@ -848,6 +854,29 @@ class AnalysisMethods:
 
         >>> [table.name for table in run.stragglers()]
         ['stragglers', 'metric', 'ranks']
+        """
+
+    def straggler_cause(self, *, align: Literal['auto', 'off'] | None = 'auto') -> StragglerCauseResult:
+        """Which rank the others wait for, why, and the first span that differs.
+
+        The verdict of stragglers with its cause: what a slow rank spends more time with
+        than its peers (kernels, data loader, copies, host), and the first span of the
+        step that takes longer there than at the same place on the peers. Then who comes
+        last to each collective, on aligned clocks (clock-alignment), and whose lateness
+        that is: a rank that comes last because it was kept waiting in another process
+        group hands the blame on.
+
+        Parameters:
+            align: auto: arrivals on aligned clocks; off: from how long calls take; auto, off (default: auto)
+
+        Tables:
+            straggler_cause: one row per rank that delays the others, by rank
+            arrivals: one row per collective that several ranks have, most waiting first
+            waiting: one row per rank: whose lateness the others wait for
+            rank_steps: one row per rank and step
+
+        >>> [table.name for table in run.straggler_cause()]
+        ['straggler_cause', 'arrivals', 'waiting', 'rank_steps']
         """
 
     def gaps(self, *, num: int | str | None = 10, min_gap: Time | None = '10us', steps: int | str | None = None) -> GapsResult:

@@ -75,6 +75,14 @@ static kino__plant_cause choose_cause(kino__plant_kind kind, kino__plant_random 
         return KINO__CAUSE_LOADER;
     case KINO__PLANT_COPIES:
         return KINO__CAUSE_COPIES;
+    case KINO__PLANT_ONE_KERNEL:
+        return KINO__CAUSE_KERNEL;
+    case KINO__PLANT_ONE_OPERATOR:
+        return KINO__CAUSE_OPERATOR;
+    case KINO__PLANT_COLLECTION:
+        return KINO__CAUSE_GC;
+    case KINO__PLANT_PREEMPTED:
+        return KINO__CAUSE_PREEMPTED;
     case KINO__PLANT_GLOO_SLEEP:
         return KINO__CAUSE_SLEEP;
     case KINO__PLANT_GLOO_COMPUTE:

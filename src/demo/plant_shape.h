@@ -25,6 +25,10 @@ typedef enum kino__plant_cause {
     KINO__CAUSE_OPERATORS,
     KINO__CAUSE_LOADER,
     KINO__CAUSE_COPIES,
+    KINO__CAUSE_KERNEL,    /* one kernel of each step */
+    KINO__CAUSE_OPERATOR,  /* one operator on the host */
+    KINO__CAUSE_GC,        /* a garbage collection */
+    KINO__CAUSE_PREEMPTED, /* another process has the processor */
 } kino__plant_cause;
 
 /* How traces of a version of PyTorch (and of Kineto in it) look. */

@@ -286,6 +286,17 @@ static void run_copy(kino__plant_sim *sim, kino__plant_rank *r, const kino__plan
     close_at(r, op);
 }
 
+static void lose_processor(const kino__plant_sim *sim, kino__plant_rank *r,
+                           const kino__plant_code *code)
+{
+    size_t event =
+        add_host(sim, r,
+                 (kino__plant_event){
+                     .kind = KINO__PLANT_OFF_CPU, .name = KINO__STR("off-CPU"), .number = -1});
+    r->now += vary(sim, r, code->host_ns);
+    close_at(r, event);
+}
+
 static void run_item(kino__plant_sim *sim, kino__plant_rank *r)
 {
     r->next_external += 2;
@@ -468,6 +479,9 @@ static bool run_code(kino__plant_sim *sim, kino__plant_rank *r, const kino__plan
         break;
     case KINO__VERB_SPEND:
         r->now += vary(sim, r, code->host_ns);
+        break;
+    case KINO__VERB_LOSE:
+        lose_processor(sim, r, code);
         break;
     case KINO__VERB_COPY:
         run_copy(sim, r, code);

@@ -35,6 +35,7 @@ typedef enum kino__plant_verb {
     KINO__VERB_CLOSE,
     KINO__VERB_OP,     /* an operator: a kernel on the device, or time on the host */
     KINO__VERB_SPEND,  /* host time that nothing records */
+    KINO__VERB_LOSE,   /* the same, without the processor */
     KINO__VERB_COPY,   /* a batch to the device */
     KINO__VERB_POST,   /* starts a collective */
     KINO__VERB_JOIN,   /* the compute stream waits for collectives of a stream */
@@ -62,6 +63,7 @@ typedef enum kino__plant_event_kind {
     KINO__PLANT_COMMS,      /* record_param_comms */
     KINO__PLANT_COLLECTIVE, /* its kernel */
     KINO__PLANT_SHADOW,     /* of an annotation on the device */
+    KINO__PLANT_OFF_CPU,    /* the thread had no processor */
 } kino__plant_event_kind;
 
 typedef struct kino__plant_event {

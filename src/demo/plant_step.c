@@ -37,6 +37,7 @@ typedef struct writer {
     int64_t kernel_ns; /* mean */
     int64_t host_ns;   /* of an operator */
     unsigned count;    /* of kernels in the step */
+    unsigned written;  /* of them so far */
 } writer;
 
 static void put(writer *w, kino__plant_code code)
@@ -80,6 +81,24 @@ static const name_def *name_at(const writer *w, part where, unsigned number)
     return names;
 }
 
+/* Host time of a step that is hidden behind the device while the host runs ahead. */
+static int64_t host_slack(const writer *w)
+{
+    if (w->s->has_sync || w->s->is_cpu)
+        return 0;
+    int64_t pace = w->s->step_ns * 102 / 100 + w->s->transfer_ns / w->s->buckets;
+    int64_t host = (int64_t)w->count * w->host_ns * 11 / 10 + 150000 + w->s->loader_ns;
+    return pace > host ? pace - host : 0;
+}
+
+/* Is it the one that is planted? A kernel in the middle of the step, where nobody looks first; an
+ * operator at its beginning, before the host is ahead of the device. */
+static bool is_planted_op(const writer *w, kino__plant_cause cause)
+{
+    unsigned place = cause == KINO__CAUSE_KERNEL ? w->count / 2 : 0;
+    return w->is_slow && w->s->cause == cause && w->written == place;
+}
+
 /* An operator of so much of the mean, in percent. */
 static void add_op(writer *w, part where, unsigned number, int64_t percent)
 {
@@ -88,6 +107,12 @@ static void add_op(writer *w, part where, unsigned number, int64_t percent)
     if (w->is_slow && (w->s->cause == KINO__CAUSE_KERNELS || w->s->cause == KINO__CAUSE_OPERATORS ||
                        w->s->kind == KINO__PLANT_NATURAL))
         ns += ns * w->s->strength / 1000;
+    int64_t host = w->s->is_cpu ? ns : w->host_ns;
+    if (is_planted_op(w, KINO__CAUSE_KERNEL))
+        ns += w->s->excess_ns;
+    if (is_planted_op(w, KINO__CAUSE_OPERATOR))
+        host += w->s->excess_ns + host_slack(w);
+    w->written++;
     kino_str kernel = name->kernel;
     if (w->s->era == KINO__ERA_ROCM && (where == FORWARD || where == BACKWARD))
         kernel = where == FORWARD
@@ -97,19 +122,9 @@ static void add_op(writer *w, part where, unsigned number, int64_t percent)
                               .name = name->op,
                               .inner = name->inner,
                               .kernel = kernel,
-                              .host_ns = w->s->is_cpu ? ns : w->host_ns,
+                              .host_ns = host,
                               .device_ns = ns,
                               .number = -1});
-}
-
-/* Host time of a step that is hidden behind the device while the host runs ahead. */
-static int64_t host_slack(const writer *w)
-{
-    if (w->s->has_sync || w->s->is_cpu)
-        return 0;
-    int64_t pace = w->s->step_ns * 102 / 100 + w->s->transfer_ns / w->s->buckets;
-    int64_t host = (int64_t)w->count * w->host_ns * 11 / 10 + 150000 + w->s->loader_ns;
-    return pace > host ? pace - host : 0;
 }
 
 /* -- parts of a step -- */
@@ -139,6 +154,12 @@ static void delay_host(writer *w)
         open_python(w, KINO__STR("train.py(147): rescale_and_log_metrics"));
         spend(w, ns);
         close_span(w);
+    } else if (w->s->cause == KINO__CAUSE_GC) {
+        open_python(w, KINO__STR("Python GC"));
+        spend(w, ns);
+        close_span(w);
+    } else if (w->s->cause == KINO__CAUSE_PREEMPTED) {
+        put(w, (kino__plant_code){.verb = KINO__VERB_LOSE, .host_ns = ns});
     }
 }
 

@@ -31,12 +31,13 @@ static bool is_old(const kino__plant_shape *s)
 
 static const char *category_of(const kino__plant_shape *s, int kind)
 {
-    static const char *const now[] = {"cpu_op",       "user_annotation", "python_function",
-                                      "cuda_runtime", "kernel",          "gpu_memcpy",
-                                      "cpu_op",       "kernel",          "gpu_user_annotation"};
+    static const char *const now[] = {
+        "cpu_op",     "user_annotation", "python_function", "cuda_runtime",        "kernel",
+        "gpu_memcpy", "cpu_op",          "kernel",          "gpu_user_annotation", "off_cpu"};
     static const char *const then[] = {"Operator", "Operator", "Python",
                                        "Runtime",  "Kernel",   "Memcpy",
-                                       "Operator", "Kernel",   "gpu_user_Annotation"};
+                                       "Operator", "Kernel",   "gpu_user_Annotation",
+                                       "off_cpu"};
     return s->era == KINO__ERA_1_8 ? then[kind] : now[kind];
 }
 
@@ -132,6 +133,10 @@ static void put_collective(text *t, const kino__plant_event *e)
 
 static void put_host_arguments(text *t, const kino__plant_event *e)
 {
+    if (e->kind == KINO__PLANT_OFF_CPU) {
+        kino__buffer_add(&t->out, KINO__STR("\"state\": \"preempted\""));
+        return;
+    }
     if (e->kind == KINO__PLANT_PYTHON) {
         if (e->parent)
             kino__buffer_printf(&t->out, "\"Python parent id\": %u, ", e->parent);
@@ -229,7 +234,11 @@ static kino_status put_event(text *t, const kino__plant_event *e, kino_error *er
                         "%s\n  {\"ph\": \"X\", \"cat\": \"%s\", \"name\": ", t->index++ ? "," : "",
                         category_of(t->s, e->kind));
     put_name(t, e);
-    kino__buffer_printf(&t->out, ", \"pid\": %" PRId64 ", \"tid\": %" PRId64 ", ", pid, tid);
+    if (e->kind == KINO__PLANT_OFF_CPU) /* a track of its own */
+        kino__buffer_printf(&t->out, ", \"pid\": %" PRId64 ", \"tid\": \"%" PRId64 " off-CPU\", ",
+                            pid, tid);
+    else
+        kino__buffer_printf(&t->out, ", \"pid\": %" PRId64 ", \"tid\": %" PRId64 ", ", pid, tid);
     put_time(t, moved.ts, moved.dur);
     kino__buffer_add(&t->out, KINO__STR(", \"args\": {"));
     if (is_on_device(e->kind))

@@ -8,7 +8,11 @@ static const char *cause_name(kino__plant_cause cause)
 {
     switch (cause) {
     case KINO__CAUSE_KERNELS:
+    case KINO__CAUSE_KERNEL:
         return "kernels";
+    case KINO__CAUSE_OPERATOR:
+    case KINO__CAUSE_GC:
+    case KINO__CAUSE_PREEMPTED:
     case KINO__CAUSE_LAUNCHES:
     case KINO__CAUSE_PYTHON:
     case KINO__CAUSE_SLEEP:
@@ -22,6 +26,55 @@ static const char *cause_name(kino__plant_cause cause)
         break;
     }
     return NULL;
+}
+
+/* What the planted span is, as kino says it. */
+static const char *span_kind(kino__plant_cause cause)
+{
+    static const char *const kinds[] = {[KINO__CAUSE_KERNELS] = "kernel",
+                                        [KINO__CAUSE_KERNEL] = "kernel",
+                                        [KINO__CAUSE_OPERATOR] = "operator",
+                                        [KINO__CAUSE_OPERATORS] = "operator",
+                                        [KINO__CAUSE_LAUNCHES] = "operator",
+                                        [KINO__CAUSE_GC] = "garbage collection",
+                                        [KINO__CAUSE_PREEMPTED] = "preempted thread",
+                                        [KINO__CAUSE_PYTHON] = "Python function",
+                                        [KINO__CAUSE_SLEEP] = "unrecorded",
+                                        [KINO__CAUSE_LOADER] = "data loader",
+                                        [KINO__CAUSE_COPIES] = "copy"};
+    return kinds[cause];
+}
+
+/* Its name, where one event per step is planted; NULL: several, or none. */
+static kino_str span_name(const kino__plant_sim *sim)
+{
+    const kino__plant_shape *s = &sim->shape;
+    const kino__plant_event *longest = NULL;
+    int kind = s->cause == KINO__CAUSE_KERNEL     ? KINO__PLANT_KERNEL
+               : s->cause == KINO__CAUSE_OPERATOR ? KINO__PLANT_OP
+               : s->cause == KINO__CAUSE_COPIES   ? KINO__PLANT_MEMCPY
+               : s->cause == KINO__CAUSE_LOADER   ? KINO__PLANT_ANNOTATION
+                                                  : KINO__PLANT_PYTHON;
+    if (s->cause == KINO__CAUSE_PREEMPTED)
+        return KINO__STR("off-CPU");
+    bool has_name =
+        kind != KINO__PLANT_PYTHON || s->cause == KINO__CAUSE_PYTHON || s->cause == KINO__CAUSE_GC;
+    const kino__plant_rank *r = &sim->ranks[s->slow_rank];
+    for (size_t i = 0; has_name && i < r->events.count; i++) {
+        const kino__plant_event *e = &r->events.items[i];
+        bool is_it = e->kind == kind && kino__plant_is_written(r, e);
+        if (kind == KINO__PLANT_OP) /* it waits for the device */
+            is_it = is_it && !kino__str_is(e->name, "aten::item") &&
+                    !kino__str_is(e->name, "aten::_local_scalar_dense");
+        if (kind == KINO__PLANT_ANNOTATION)
+            is_it = is_it && kino__str_contains(e->name, KINO__STR("DataLoader"));
+        if (kind == KINO__PLANT_PYTHON)
+            is_it = is_it && (kino__str_is(e->name, "Python GC") ||
+                              kino__str_contains(e->name, KINO__STR("rescale")));
+        if (is_it && (!longest || e->dur > longest->dur))
+            longest = e;
+    }
+    return longest ? longest->name : (kino_str){NULL, 0};
 }
 
 /* What limits a run without a straggler, if anything does. */
@@ -141,6 +194,14 @@ void kino__plant_truth(const kino__plant_sim *sim, const kino__plant_sim *withou
         kino__json_null(&json);
     kino__json_key(&json, "cause");
     kino__json_text(&json, is_accused ? cause_name(s->cause) : NULL);
+    kino__json_key(&json, "span_kind");
+    kino__json_text(&json, is_accused ? span_kind(s->cause) : NULL);
+    kino__json_key(&json, "span");
+    kino_str span = is_accused ? span_name(sim) : (kino_str){NULL, 0};
+    if (span.data)
+        kino__json_string(&json, span);
+    else
+        kino__json_null(&json);
     kino__json_key(&json, "limit");
     kino__json_text(&json, limit_name(s->kind));
     put_int(&json, "excess_ns", s->excess_ns);

@@ -79,7 +79,9 @@ static bool add_call(kino__clock_facts *facts, const kino__trace *trace,
                                    .series = call->series,
                                    .size = call->size,
                                    .start = start,
-                                   .end = kino__sum(start, dur)};
+                                   .end = kino__sum(start, dur),
+                                   .step = call->step,
+                                   .event = kino__trace_event_id(trace, call->row)};
     return slot != NULL;
 }
 
@@ -133,20 +135,13 @@ bool kino__clock_facts_merge(kino__clock_facts *into, const kino__clock_facts *f
 
 static void pack_trace(kino__pack *pack, kino__clock_trace *t)
 {
-    kino__pack_int(pack, &t->rank);
-    kino__pack_int(pack, &t->index);
-    kino__pack_int(pack, &t->first);
-    kino__pack_int(pack, &t->last);
+    KINO__PACK(pack, &t->rank, &t->index, &t->first, &t->last);
 }
 
 static void pack_call(kino__pack *pack, kino__clock_call *c)
 {
-    kino__pack_u32(pack, &c->trace);
-    kino__pack_u32(pack, &c->kind);
-    kino__pack_int(pack, &c->series);
-    kino__pack_int(pack, &c->size);
-    kino__pack_int(pack, &c->start);
-    kino__pack_int(pack, &c->end);
+    KINO__PACK(pack, &c->trace, &c->kind, &c->series, &c->size, &c->start, &c->end, &c->step,
+               &c->event);
 }
 
 /* Times of a real trace are far from the limits: differences of these cannot go over. */

@@ -30,10 +30,8 @@ typedef struct reference {
 typedef struct solver {
     const kino__clock_facts *facts;
     kino__clocks *clocks;
-    uint32_t *call_of;     /* of each call of the facts: its number */
-    uint32_t *by_call;     /* calls of the facts, by number, then trace */
+    kino__clock_matches matches;
     uint32_t *first_call;  /* of each trace, in the facts; one more at the end */
-    size_t count;          /* of numbers */
     reference *references; /* by number */
     kino__clock_point *points;
     int64_t *ends;
@@ -42,8 +40,7 @@ typedef struct solver {
 
 static void solver_deinit(solver *s)
 {
-    free(s->call_of);
-    free(s->by_call);
+    kino__clock_matches_deinit(&s->matches);
     free(s->first_call);
     free(s->references);
     free(s->points);
@@ -58,35 +55,56 @@ static bool is_aligned(const solver *s, uint32_t trace)
 
 /* -- which calls are the same -- */
 
-static bool match(solver *s)
+static bool number_calls(const kino__clock_facts *facts, kino__clock_matches *m)
 {
-    size_t count = s->facts->calls.count;
-    kino__match_entry *entries = malloc((count + 1) * sizeof *entries);
+    size_t count = facts->calls.count;
+    kino__match_entry *entries = calloc(count + 1, sizeof *entries);
     for (size_t i = 0; entries && i < count; i++) {
-        const kino__clock_call *c = &s->facts->calls.items[i];
+        const kino__clock_call *c = &facts->calls.items[i];
         entries[i] = (kino__match_entry){c->trace, c->kind, c->series};
     }
-    s->call_of = entries ? kino__match_calls(entries, count) : NULL;
+    m->call_of = entries ? kino__match_calls(entries, count) : NULL;
     free(entries);
-    for (size_t i = 0; s->call_of && i < count; i++)
-        s->count = s->call_of[i] >= s->count ? s->call_of[i] + (size_t)1 : s->count;
-    return s->call_of != NULL;
+    for (size_t i = 0; m->call_of && i < count; i++)
+        m->count = m->call_of[i] >= m->count ? m->call_of[i] + (size_t)1 : m->count;
+    return m->call_of != NULL;
 }
 
 /* A counting sort: calls of one number stand together, in the order of traces. */
-static bool group(solver *s)
+static bool group(const kino__clock_facts *facts, kino__clock_matches *m)
 {
-    size_t count = s->facts->calls.count;
-    uint32_t *place = calloc(s->count + 2, sizeof *place);
-    s->by_call = malloc((count + 1) * sizeof *s->by_call);
+    size_t count = facts->calls.count;
+    uint32_t *place = calloc(m->count + 2, sizeof *place);
+    m->by_call = malloc((count + 1) * sizeof *m->by_call);
     for (size_t i = 0; place && i < count; i++)
-        place[s->call_of[i] + 1]++;
-    for (size_t n = 0; place && n < s->count; n++)
+        place[m->call_of[i] + 1]++;
+    for (size_t n = 0; place && n < m->count; n++)
         place[n + 1] += place[n];
-    for (size_t i = 0; place && s->by_call && i < count; i++)
-        s->by_call[place[s->call_of[i]]++] = (uint32_t)i;
+    for (size_t i = 0; place && m->by_call && i < count; i++)
+        m->by_call[place[m->call_of[i]]++] = (uint32_t)i;
     free(place);
-    return place && s->by_call;
+    return place && m->by_call;
+}
+
+bool kino__clock_match(const kino__clock_facts *facts, kino__clock_matches *out)
+{
+    *out = (kino__clock_matches){0};
+    return number_calls(facts, out) && group(facts, out);
+}
+
+void kino__clock_matches_deinit(kino__clock_matches *matches)
+{
+    free(matches->call_of);
+    free(matches->by_call);
+}
+
+size_t kino__clock_matches_next(const kino__clock_matches *m, const kino__clock_facts *facts,
+                                size_t at)
+{
+    uint32_t number = m->call_of[m->by_call[at++]];
+    while (at < facts->calls.count && m->call_of[m->by_call[at]] == number)
+        at++;
+    return at;
 }
 
 static bool init(solver *s, const kino__clock_facts *facts, kino__clocks *clocks)
@@ -101,9 +119,10 @@ static bool init(solver *s, const kino__clock_facts *facts, kino__clocks *clocks
         s->first_call[facts->calls.items[i].trace + 1]++;
     for (size_t t = 0; s->first_call && t < traces; t++)
         s->first_call[t + 1] += s->first_call[t];
-    if (!s->first_call || !s->points || !s->ends || !s->is_shared || !match(s) || !group(s))
+    if (!s->first_call || !s->points || !s->ends || !s->is_shared ||
+        !kino__clock_match(facts, &s->matches))
         return false;
-    s->references = malloc((s->count + 1) * sizeof *s->references);
+    s->references = malloc((s->matches.count + 1) * sizeof *s->references);
     return s->references != NULL;
 }
 
@@ -134,12 +153,10 @@ static void refer(solver *s, reference *r, const uint32_t *members, size_t count
 
 static void refer_all(solver *s)
 {
-    size_t count = s->facts->calls.count;
-    for (size_t i = 0, next; i < count; i = next) {
-        uint32_t number = s->call_of[s->by_call[i]];
-        for (next = i + 1; next < count && s->call_of[s->by_call[next]] == number; next++)
-            ;
-        refer(s, &s->references[number], s->by_call + i, next - i);
+    const kino__clock_matches *m = &s->matches;
+    for (size_t i = 0, next; i < s->facts->calls.count; i = next) {
+        next = kino__clock_matches_next(m, s->facts, i);
+        refer(s, &s->references[m->call_of[m->by_call[i]]], m->by_call + i, next - i);
     }
 }
 
@@ -154,7 +171,7 @@ typedef struct shared {
 
 static const reference *reference_of(const solver *s, uint32_t call)
 {
-    return &s->references[s->call_of[call]];
+    return &s->references[s->matches.call_of[call]];
 }
 
 /* Kinds of calls that the trace shares with aligned ones. */

@@ -21,6 +21,7 @@ typedef struct kino__clock_call {
     int64_t series; /* as in collective_match.h */
     int64_t size;   /* KINO_NO_INT: unknown */
     int64_t start, end;
+    int64_t step, event; /* number of the step, KINO_NO_INT: none; id of the event */
 } kino__clock_call;
 
 typedef struct kino__clock_trace {
@@ -40,6 +41,20 @@ KINO_NODISCARD bool kino__clock_facts_add(kino__clock_facts *facts, const kino__
 KINO_NODISCARD bool kino__clock_facts_merge(kino__clock_facts *into, const kino__clock_facts *from);
 void kino__clock_facts_pack(kino__pack *pack, kino__clock_facts *facts);
 void kino__clock_facts_deinit(kino__clock_facts *facts);
+
+/* Which calls of the facts are the same. */
+typedef struct kino__clock_matches {
+    uint32_t *call_of; /* of each call of the facts: its number */
+    uint32_t *by_call; /* calls of the facts, by number, then trace */
+    size_t count;      /* of numbers */
+} kino__clock_matches;
+
+/* False when memory is out; deinitialise in any case. */
+KINO_NODISCARD bool kino__clock_match(const kino__clock_facts *facts, kino__clock_matches *out);
+void kino__clock_matches_deinit(kino__clock_matches *matches);
+/* Behind the calls that are one with the one at this place of by_call. */
+size_t kino__clock_matches_next(const kino__clock_matches *matches, const kino__clock_facts *facts,
+                                size_t at);
 
 /* Why a clock stays as it is. */
 typedef enum kino__clock_reason {

@@ -38,6 +38,33 @@ typedef struct kino__verdict_step {
     int64_t part[KINO__SLOW_CAUSES];
 } kino__verdict_step;
 
+/* What a span is in which a slow rank spends its time. */
+typedef enum kino__place_kind {
+    KINO__PLACE_NONE,
+    KINO__PLACE_KERNEL,
+    KINO__PLACE_LOADER,
+    KINO__PLACE_COPY,
+    KINO__PLACE_OPERATOR,
+    KINO__PLACE_PYTHON,
+    KINO__PLACE_COLLECTION, /* of garbage */
+    KINO__PLACE_CALL,       /* of the runtime */
+    KINO__PLACE_PREEMPTED,  /* others had the processor, samples say */
+    KINO__PLACE_UNRECORDED, /* no span has the time */
+    KINO__PLACES,
+} kino__place_kind;
+
+const char *kino__place_kind_name(kino__place_kind kind); /* "kernel", "data loader", ... */
+
+/* Where a rank's own time goes (verdict_places.h): texts are numbers of the facts' pool. */
+typedef struct kino__verdict_place {
+    kino_strid name, shape;
+    uint8_t kind, cause;
+    int64_t time;           /* per step: median over the steps */
+    int64_t calls;          /* in all steps */
+    int64_t offset;         /* of its first one, from the beginning of a step: the least */
+    int64_t event, longest; /* the longest one, and its time */
+} kino__verdict_place;
+
 typedef struct kino__verdict_rank {
     int64_t rank, trace; /* KINO_NO_INT: unknown; index in the run */
     int64_t first_step;  /* id of the first step's event, KINO_NO_INT: none */
@@ -45,6 +72,7 @@ typedef struct kino__verdict_rank {
     int64_t communication;            /* sum over the steps */
     uint32_t step_count;              /* in steps; lists of ranks stand one behind the other */
     uint32_t group_count;             /* in groups */
+    uint32_t place_count;             /* in places */
     bool has_steps, has_peer_to_peer; /* step events; sends or receives */
     int64_t self, source; /* of the first send or receive: its own number, and where it receives
                              from; KINO_NO_INT: unknown, or it sends */
@@ -55,11 +83,18 @@ typedef struct kino__verdict_facts {
     KINO__VEC(kino__verdict_rank) ranks;
     KINO__VEC(kino__verdict_step) steps;
     KINO__VEC(kino_strid) groups; /* process groups with collectives, of ranks with sends */
+    KINO__VEC(kino__verdict_place) places;
 } kino__verdict_facts;
 
 /* Marks steps whose pace the host sets: verdict_host.c, for kino__verdict_add. False when memory is
  * out. */
 bool kino__verdict_find_hosts(const kino__profile *profile, kino__verdict_step *steps);
+
+typedef struct kino__slow_rank kino__slow_rank;
+/* Finds the span of an accused rank: verdict_span.c. `peers` are ranks of the facts that are not
+ * accused. False when memory is out. */
+bool kino__verdict_find_span(const kino__verdict_facts *facts, const uint32_t *peers, size_t count,
+                             uint32_t rank, kino__slow_rank *slow);
 
 /* False when memory is out. */
 bool kino__verdict_add(kino__verdict_facts *facts, const kino__profile *profile);
@@ -68,15 +103,21 @@ void kino__verdict_pack(kino__pack *pack, kino__verdict_facts *facts);
 void kino__verdict_facts_deinit(kino__verdict_facts *facts);
 
 /* All times are per step: medians over the steps. */
-typedef struct kino__slow_rank {
+struct kino__slow_rank {
     int64_t rank, trace, first_step;
     int64_t excess; /* own time less the peers' median of it: the median step */
     kino__slow_cause cause;
-    int64_t more;        /* of the excess: the part that is the cause */
+    int64_t more; /* of the excess: the part that is the cause */
+    /* the first span of the step that differs from those of the peers, and what it is */
+    kino__place_kind what;
+    kino_str span;       /* a text of the facts; size 0: unknown */
+    int64_t span_more;   /* per step, more than on its peers; KINO_NO_INT: unknown */
+    int64_t event;       /* the longest of them, KINO_NO_INT: none */
+    bool is_same_shape;  /* kernels: the peers run it, too, with the same grid and as often */
     uint32_t slow_steps; /* in which the excess shows */
     uint32_t steps;      /* that were compared */
     uint32_t unusual;    /* steps that were not: they are long for all */
-} kino__slow_rank;
+};
 
 typedef struct kino__verdict {
     KINO__VEC(kino__slow_rank) slow; /* in rank order */

@@ -3,8 +3,10 @@
 
 #include "analysis/distributed/distributed.h"
 #include "analysis/verdict/verdict.h"
+#include "analysis/verdict/verdict_places.h"
 #include "names/communication.h"
 #include "store/args.h"
+#include "store/run.h"
 
 static kino__verdict_step step_of(const kino__profile_step *s)
 {
@@ -183,9 +185,33 @@ static bool add_peers(kino__verdict_facts *facts, const kino__profile *p, kino__
     return ok;
 }
 
+/* Of a single rank nothing is compared. */
+static bool is_alone(const kino__trace *trace)
+{
+    const kino__run *run = trace->run ? kino__run_of_ranks(trace->run) : NULL;
+    return run && run->traces.count < 2 && run->whole.ranks < 2;
+}
+
+static bool add_places(kino__verdict_facts *facts, const kino__profile *p)
+{
+    const kino__places *found = is_alone(p->trace) ? NULL : kino__places_of(p);
+    for (size_t i = 0; found && i < found->items.count; i++) {
+        const kino__named_place *from = &found->items.items[i];
+        kino__verdict_place place = from->place;
+        place.name = kino__string_pool_add(&facts->texts, from->name);
+        place.shape = kino__string_pool_add(&facts->texts, from->shape);
+        kino__verdict_place *slot = kino__vec_add(&facts->places);
+        if (!slot || place.name == KINO_NO_STRING || place.shape == KINO_NO_STRING)
+            return false;
+        *slot = place;
+    }
+    return found || is_alone(p->trace);
+}
+
 bool kino__verdict_add(kino__verdict_facts *facts, const kino__profile *p)
 {
     size_t steps = facts->steps.count, groups = facts->groups.count;
+    size_t places = facts->places.count;
     kino__verdict_rank rank = {.rank = p->trace->rank,
                                .trace = p->trace->index,
                                .first_step = KINO_NO_INT,
@@ -205,30 +231,50 @@ bool kino__verdict_add(kino__verdict_facts *facts, const kino__profile *p)
         return false;
     if (p->steps.count && p->steps.items[0].row != KINO_NO_ROW)
         rank.first_step = kino__trace_event_id(p->trace, p->steps.items[0].row);
-    if (!add_peers(facts, p, &rank))
+    if (!add_peers(facts, p, &rank) || !add_places(facts, p))
         return false;
     rank.step_count = (uint32_t)(facts->steps.count - steps);
     rank.group_count = (uint32_t)(facts->groups.count - groups);
+    rank.place_count = (uint32_t)(facts->places.count - places);
     kino__verdict_rank *slot = kino__vec_add(&facts->ranks);
     if (slot)
         *slot = rank;
     return slot != NULL;
 }
 
-bool kino__verdict_merge(kino__verdict_facts *into, const kino__verdict_facts *from)
+static bool merge_groups(kino__verdict_facts *into, const kino__verdict_facts *from,
+                         const kino_strid *numbers)
 {
-    if (!kino__vec_append(&into->ranks, &from->ranks) ||
-        !kino__vec_append(&into->steps, &from->steps))
-        return false;
     for (size_t i = 0; i < from->groups.count; i++) {
         kino_strid *slot = kino__vec_add(&into->groups);
-        kino_strid id = kino__string_pool_add(
-            &into->texts, kino__string_pool_text(&from->texts, from->groups.items[i]));
-        if (!slot || id == KINO_NO_STRING)
+        if (!slot)
             return false;
-        *slot = id;
+        *slot = numbers[from->groups.items[i]];
+    }
+    for (size_t i = 0; i < from->places.count; i++) {
+        kino__verdict_place *slot = kino__vec_add(&into->places);
+        if (!slot)
+            return false;
+        *slot = from->places.items[i];
+        slot->name = numbers[slot->name];
+        slot->shape = numbers[slot->shape];
     }
     return true;
+}
+
+bool kino__verdict_merge(kino__verdict_facts *into, const kino__verdict_facts *from)
+{
+    size_t count = kino__string_pool_count(&from->texts);
+    kino_strid *numbers = malloc((count + 1) * sizeof *numbers);
+    bool ok = numbers && kino__vec_append(&into->ranks, &from->ranks) &&
+              kino__vec_append(&into->steps, &from->steps);
+    for (kino_strid i = 0; ok && i < count; i++) {
+        numbers[i] = kino__string_pool_add(&into->texts, kino__string_pool_text(&from->texts, i));
+        ok = numbers[i] != KINO_NO_STRING;
+    }
+    ok = ok && merge_groups(into, from, numbers);
+    free(numbers);
+    return ok;
 }
 
 static void pack_step(kino__pack *pack, kino__verdict_step *s)
@@ -241,8 +287,19 @@ static void pack_step(kino__pack *pack, kino__verdict_step *s)
 static void pack_rank(kino__pack *pack, kino__verdict_rank *r)
 {
     KINO__PACK(pack, &r->rank, &r->trace, &r->first_step, &r->world_size, &r->communication,
-               &r->self, &r->source, &r->step_count, &r->group_count, &r->has_steps,
-               &r->has_peer_to_peer);
+               &r->self, &r->source, &r->step_count, &r->group_count, &r->place_count,
+               &r->has_steps, &r->has_peer_to_peer);
+}
+
+static void pack_place(kino__pack *pack, kino__verdict_place *p)
+{
+    uint32_t kind = p->kind, cause = p->cause;
+    KINO__PACK(pack, &p->name, &p->shape, &kind, &cause, &p->time, &p->calls, &p->offset, &p->event,
+               &p->longest);
+    if (kind >= KINO__PLACES || cause >= KINO__SLOW_CAUSES)
+        pack->is_damaged = true;
+    p->kind = (uint8_t)kind;
+    p->cause = (uint8_t)cause;
 }
 
 /* Times of a real trace are far from the limits: differences of these cannot go over. */
@@ -251,13 +308,23 @@ static bool is_time(int64_t value)
     return value > INT64_MIN / 8 && value < INT64_MAX / 8;
 }
 
+static bool is_sound_place(const kino__verdict_facts *facts, const kino__verdict_place *p)
+{
+    size_t texts = kino__string_pool_count(&facts->texts);
+    return p->name < texts && p->shape < texts && is_time(p->time) && p->time >= 0 && p->calls >= 0;
+}
+
 static bool are_sound(const kino__verdict_facts *facts)
 {
-    uint64_t steps = 0, groups = 0;
+    uint64_t steps = 0, groups = 0, places = 0;
     for (size_t i = 0; i < facts->ranks.count; i++) {
         steps += facts->ranks.items[i].step_count;
         groups += facts->ranks.items[i].group_count;
+        places += facts->ranks.items[i].place_count;
     }
+    for (size_t i = 0; i < facts->places.count; i++)
+        if (!is_sound_place(facts, &facts->places.items[i]))
+            return false;
     for (size_t i = 0; i < facts->groups.count; i++)
         if (facts->groups.items[i] >= kino__string_pool_count(&facts->texts))
             return false;
@@ -269,7 +336,8 @@ static bool are_sound(const kino__verdict_facts *facts)
         if (!is_sound)
             return false;
     }
-    return steps == facts->steps.count && groups == facts->groups.count;
+    return steps == facts->steps.count && groups == facts->groups.count &&
+           places == facts->places.count;
 }
 
 void kino__verdict_pack(kino__pack *pack, kino__verdict_facts *facts)
@@ -278,6 +346,7 @@ void kino__verdict_pack(kino__pack *pack, kino__verdict_facts *facts)
     KINO__PACK_VEC(pack, &facts->ranks, pack_rank);
     KINO__PACK_VEC(pack, &facts->steps, pack_step);
     KINO__PACK_VEC(pack, &facts->groups, kino__pack_u32);
+    KINO__PACK_VEC(pack, &facts->places, pack_place);
     if (!are_sound(facts))
         pack->is_damaged = true;
 }
@@ -288,4 +357,5 @@ void kino__verdict_facts_deinit(kino__verdict_facts *facts)
     kino__vec_deinit(&facts->ranks);
     kino__vec_deinit(&facts->steps);
     kino__vec_deinit(&facts->groups);
+    kino__vec_deinit(&facts->places);
 }
