@@ -3,6 +3,7 @@
 #if PY_VERSION_HEX >= 0x030c0000
 #    error "monitor.c is for this Python"
 #endif
+#undef _PyGC_FINALIZED /* the internal headers have their own */
 #define Py_BUILD_CORE 1
 #include <internal/pycore_runtime.h>
 #undef Py_BUILD_CORE

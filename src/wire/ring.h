@@ -188,7 +188,12 @@ static inline const kino_impl_v1_record *kino__ring_record(const kino__ring_imag
     return &image->pieces.items[position >> KINO__RING_POSITION_BITS].records[position & 0xffff];
 }
 
-/* `end` may be stored at any time by the span's thread. */
+/* Both may be stored at any time by the span's thread. */
+static inline uint64_t kino__ring_start_of(const kino_impl_v1_record *record)
+{
+    return __atomic_load_n(&record->start, __ATOMIC_RELAXED);
+}
+
 static inline uint64_t kino__ring_end_of(const kino_impl_v1_record *record)
 {
     return __atomic_load_n(&record->end, __ATOMIC_RELAXED);

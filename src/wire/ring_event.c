@@ -82,7 +82,7 @@ static void make_span(walk *w, const kino_impl_v1_record *record, uint64_t end,
     event->is_numbered = record->flags & KINO_IMPL_V1_FLAG_NUMBERED;
     event->number = record->aux;
     int64_t end_ns = event->is_open ? w->end_ns : time_of(w, end);
-    event->ts_ns = time_of(w, record->start);
+    event->ts_ns = time_of(w, kino__ring_start_of(record));
     event->dur_ns = length_of(event->ts_ns, end_ns);
 }
 
@@ -172,7 +172,7 @@ static bool visit_record(walk *w, const kino__ring_piece *piece, uint32_t index,
             return true;
         return w->visit(w->context, &event);
     }
-    event.ts_ns = time_of(w, record->start);
+    event.ts_ns = time_of(w, kino__ring_start_of(record));
     if (event.ts_ns < w->from_ns)
         return true;
     if (record->kind == KINO_IMPL_V1_INSTANT || record->kind == KINO_IMPL_V1_MEMORY) {
@@ -210,7 +210,7 @@ static inline bool is_simple(walk *w, const kino__ring_piece *piece, uint32_t in
     span->text = record->text ? record->text : KINO__TEXT_LOST;
     span->place = record->flags ? position + 1 : 0;
     span->sequence = kino__ring_sequence_of(record);
-    span->ts_ns = time_of(w, record->start);
+    span->ts_ns = time_of(w, kino__ring_start_of(record));
     span->dur_ns = length_of(span->ts_ns, time_of(w, end));
     return span->ts_ns >= w->from_ns;
 }

@@ -175,7 +175,7 @@ static uint64_t end_of(const kino__ring_image *image, const kino_impl_v1_record 
 static bool add_op(collection *c, const kino_impl_v1_record *span, const kino__ring_piece *piece,
                    uint64_t position, kino__forward_op op)
 {
-    op.start = span->start;
+    op.start = kino__ring_start_of(span);
     op.end = end_of(c->image, span, position);
     if (op.end < c->image->from_ticks)
         return true;
@@ -184,7 +184,7 @@ static bool add_op(collection *c, const kino_impl_v1_record *span, const kino__r
     if (!to || !place)
         return false;
     *to = op;
-    *place = (found_op){span->start, piece->header.tid};
+    *place = (found_op){kino__ring_start_of(span), piece->header.tid};
     return true;
 }
 

@@ -459,7 +459,7 @@ static void scan_piece(kino__ring_image *image, size_t number)
             if (record->following == 1)
                 note_activity(image, record);
         } else {
-            see_ticks(image, record->start);
+            see_ticks(image, kino__ring_start_of(record));
         }
     }
 }

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """kino.profile beside torch.profiler.profile: the same training loops with the same options give the same operators, counts, nesting, shapes,
 types, sequence numbers, forward-backward pairs, allocations, averages, tables and step marks. The differences are those of docs/python/profiler.md, and
-nothing else. Runs under the Python that has torch."""
+nothing else. Runs under the Python that has torch. --sanitized asan|tsan: only threads and windows, with libraries built with that sanitizer."""
 import os
 import sys
 import tempfile
 
 from support import common, with_torch
 
+if sys.argv[1:2] == ["--sanitized"]:
+    from python import profile_sanitized
+    sys.exit(profile_sanitized.run(sys.argv[2]))
 with_torch.enter(__file__)
 
 from python import profile_compare, profile_docs, profile_life, profile_ranks, profile_requests, profile_robust  # noqa: E402 (they need torch)

@@ -7,34 +7,19 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
 
-from support import common
+from support import common, sanitized
 
 PACKAGE = pathlib.Path(os.environ.get("KINO_TOOLS") or pathlib.Path(common.program()).parent) / "python"
-SANITIZERS = ["-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", "-fno-omit-frame-pointer"]
 
 
 def run_sanitized():
     """This test again, in a package of links whose tracer is another one."""
     sys.path.insert(0, str(PACKAGE))
-    from kino import _python_tracer
     with tempfile.TemporaryDirectory() as folder:
-        package = pathlib.Path(folder, "python/kino")
-        package.mkdir(parents=True)
-        for path in (PACKAGE / "kino").iterdir():
-            if not path.name.startswith("_tracer.c"):
-                (package / path.name).symlink_to(path.resolve())
-        for path in PACKAGE.parent.glob("libkino*"):
-            pathlib.Path(folder, path.name).symlink_to(path.resolve())
-        target = package / f"_tracer{sysconfig.get_config_var('EXT_SUFFIX')}"
-        subprocess.run([*_python_tracer._command("gcc", str(target)), *SANITIZERS], check=True)
-        libraries = [subprocess.run(["gcc", f"-print-file-name={name}"], check=True, capture_output=True, text=True).stdout.strip()
-                     for name in ("libasan.so", "libstdc++.so.6")]  # the second for extensions that throw
-        environment = {**os.environ, "KINO_TOOLS": folder, "LD_PRELOAD": " ".join(libraries), "ASAN_OPTIONS": "detect_leaks=0:handle_sigbus=0",
-                       "PYTHONMALLOC": "malloc"}
-        return subprocess.run([sys.executable, __file__], env=environment, check=False).returncode
+        sanitized.build_tracer(sanitized.link_package(PACKAGE, folder, "_tracer.c*"), "asan")
+        return subprocess.run([sys.executable, __file__], env=sanitized.environment("asan", folder), check=False).returncode
 
 
 if sys.argv[1:] == ["--asan"]:

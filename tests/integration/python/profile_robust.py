@@ -216,8 +216,47 @@ def check_twice(report):
     report.check("and the first goes on", "aten::add" in names(p))
 
 
+# -- others who profile --
+
+def check_taken(report):
+    """Python's hook is somebody else's: it stays his, which is said, and operators are recorded."""
+    if "kino._tracer" not in sys.modules or sys.version_info >= (3, 12):
+        print("NOT TESTED: sys.setprofile is taken (kino._tracer does not use it)")
+        return
+    code = """
+import sys, warnings
+warnings.simplefilter("always")
+seen = []
+sys.setprofile(lambda frame, event, argument: seen.append(event))
+import kino, torch
+with kino.profile(activities=[torch.profiler.ProfilerActivity.CPU], with_stack=True) as p:
+    torch.ones(2).add(1)
+is_his = sys.getprofile() is not None
+sys.setprofile(None)
+names = {event.name for event in p.events()}
+print(is_his, "aten::add" in names, any("built-in" in name for name in names), len(seen) > 0)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    report.equal("sys.setprofile is taken: it stays, operators are there, functions are not", done.stdout.split(), ["True", "True", "False", "True"])
+    report.check("and that is said", "Python functions are not recorded" in done.stderr, done.stderr[-300:])
+
+
+def check_stress(report):
+    """Windows of all kinds and a trace on request while threads train; what `--sanitized` runs, too."""
+    folder = pathlib.Path("stress").absolute()
+    folder.mkdir()
+    paths = os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(pathlib.Path(__file__).parent.parent)])
+    done = subprocess.run([sys.executable, "-W", "ignore", "-m", "python.profile_stress", "fork"], cwd=folder, capture_output=True, text=True,
+                          check=False, timeout=500, env={**os.environ, "PYTHONPATH": paths})
+    if report.equal("stress: it ends well", done.returncode, 0):
+        found = json.loads(done.stdout)
+        report.check("stress: each window has operators", found["smallest_window"] > 0, found)
+        report.equal("stress: the trace on request, the child of fork", (found["requested"], found["forked"]), (1, 0))
+        report.check("stress: functions that end on another thread", found["collectives"] >= 50, found)
+
+
 def run(report):
-    for check in (check_exceptions, check_threads, check_both, check_twice, check_spawn):
+    for check in (check_exceptions, check_threads, check_both, check_twice, check_spawn, check_taken, check_stress):
         check(report)
     for how in ("exit", "kill"):
         check_end(report, how)
