@@ -32,6 +32,7 @@ test test-all:
 	@tools/install-python
 	@$(if $(filter test-all,$@),tools/install-notebook,:)
 	@$(if $(filter test-all,$@),tools/install-integrations,:)
+	@$(if $(filter test-all,$@),tools/install-jax,:)
 	@tools/run-tests --tier $(patsubst test-%,%,$@) --jobs $(JOBS)
 
 bench:

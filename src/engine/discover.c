@@ -13,10 +13,10 @@
 #include "base/map.h"
 #include "base/str.h"
 
-static const kino_str suffixes[] = {KINO__STR(".json"),       KINO__STR(".json.gz"),
-                                    KINO__STR(".json.zst"),   KINO__STR(".kino"),
-                                    KINO__STR(".sqlite"),     KINO__STR(".pftrace"),
-                                    KINO__STR(".pftrace.gz"), KINO__STR(".perfetto-trace")};
+static const kino_str suffixes[] = {
+    KINO__STR(".json"),       KINO__STR(".json.gz"),        KINO__STR(".json.zst"),
+    KINO__STR(".kino"),       KINO__STR(".sqlite"),         KINO__STR(".pftrace"),
+    KINO__STR(".pftrace.gz"), KINO__STR(".perfetto-trace"), KINO__STR(".xplane.pb")};
 
 /* -- names -- */
 

@@ -155,7 +155,9 @@ typedef struct kino__perfetto_track {
     bool has_process, has_thread, is_counter, is_incremental, is_described, is_placed, is_visited;
     bool is_named, is_lane;
     int64_t pid, tid;
-    kino_str name, process_name, thread_name, unit;
+    kino__label own_pid, own_tid; /* of files that Kino has written, where has_own_* */
+    bool has_own_pid, has_own_tid;
+    kino_str name, process_name, process_labels, thread_name, unit, description;
     int64_t rank; /* of siblings, or KINO_NO_INT */
     uint64_t multiplier;
     int64_t counted; /* of incremental counters */

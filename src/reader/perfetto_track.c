@@ -77,6 +77,8 @@ static void read_process(kino__perfetto *p, kino__perfetto_track *track, kino_st
             has_pid = true;
         } else if (f.number == 6 && f.value) {
             track->process_name = kino__proto_text(&f);
+        } else if (f.number == 8 && f.value) {
+            track->process_labels = kino__proto_text(&f);
         }
     }
     track->has_process |= has_pid;
@@ -157,6 +159,8 @@ void kino__perfetto_track_describe(kino__perfetto *p, kino_str message, kino__pe
             read_thread(p, track, kino__proto_text(&f));
         else if (f.number == 8)
             read_counter(track, kino__proto_text(&f));
+        else if (f.number == 14)
+            track->description = kino__proto_text(&f);
         else if (f.number == 12)
             track->rank = (int32_t)kino__proto_int(&f);
     }

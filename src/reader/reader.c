@@ -33,6 +33,30 @@ kino_status kino__fail_expansion(uint64_t size, uint64_t most, kino_error *err)
         (unsigned long long)size, (unsigned long long)(most >> 20));
 }
 
+/* A text tool has put U+FFFD where bytes were not UTF-8: what they were is lost. */
+static bool is_mangled(kino_str head)
+{
+    enum { PERCENT = 100 };
+    size_t count = 0;
+    for (size_t i = 0; i + 3 <= head.size; i++)
+        count += memcmp(head.data + i, "\xef\xbf\xbd", 3) == 0;
+    bool is_text = head.size && (head.data[0] == '{' || head.data[0] == '[' || head.data[0] == '"');
+    return !is_text && count > 3 && count * 3 * PERCENT > head.size;
+}
+
+/* Files that are no traces, but often stand where one was. */
+static kino_status refuse(kino_str head, kino_error *err)
+{
+    if (kino__str_starts_with(head, KINO__STR("version https://git-lfs")))
+        return kino__fail_at(err, KINO_FORMAT, 0,
+                             "a pointer of Git LFS, not the file itself; fetch it: git lfs pull");
+    if (is_mangled(head))
+        return kino__fail_at(err, KINO_FORMAT, 0,
+                             "a binary file that a text tool has damaged: bytes have become "
+                             "EF BF BD (U+FFFD); get it again as binary");
+    return KINO_OK;
+}
+
 /* The reader that is most sure of the first bytes, NULL: none is. */
 static kino_status choose(kino_str bytes, const kino__reader_def **out, kino_error *err)
 {
@@ -52,6 +76,7 @@ static kino_status choose(kino_str bytes, const kino__reader_def **out, kino_err
             (kino_str){unpacked, kino__source_read(source, unpacked, sizeof unpacked, &is_damaged)};
         kino__source_close(source);
     }
+    KINO_TRY(refuse(head, err));
     int best_score = 0;
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
         int score = readers[i]->sniff(head);
