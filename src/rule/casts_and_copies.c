@@ -2,6 +2,7 @@
  *
  * Kernels that only move data (kernel_kinds.def: COPY). What they are for says the operator above
  * them: aten::_to_copy is a cast, aten::contiguous, clone and reshape another layout, cat a join.
+ * Kernels that convert between NCHW and NHWC (LAYOUT) are cuDNN's own.
  *
  * Gain: their time within the steps, as far as the device is busy. */
 #include "rule/kernel_kinds.h"
@@ -14,7 +15,14 @@ static const kino__threshold thresholds[] = {
     {0},
 };
 
-typedef enum reason { REASON_CAST, REASON_LAYOUT, REASON_JOIN, REASON_OTHER, REASON_COUNT } reason;
+typedef enum reason {
+    REASON_CAST,
+    REASON_LAYOUT,
+    REASON_CHANNELS, /* by the library itself, around its kernels */
+    REASON_JOIN,
+    REASON_OTHER,
+    REASON_COUNT
+} reason;
 
 typedef struct reasons {
     const kino__profile *profile;
@@ -45,9 +53,10 @@ static reason reason_of(const kino__profile *p, uint32_t node)
 static bool see(void *context, const kino__kernel_info *kernel, uint8_t kind, int64_t time)
 {
     reasons *r = context;
-    if (kind != KINO__KERNEL_KIND_COPY)
+    if (kind != KINO__KERNEL_KIND_COPY && kind != KINO__KERNEL_KIND_LAYOUT)
         return false;
-    r->by[reason_of(r->profile, kernel->node)] += time;
+    r->by[kind == KINO__KERNEL_KIND_LAYOUT ? REASON_CHANNELS
+                                           : reason_of(r->profile, kernel->node)] += time;
     return true;
 }
 
@@ -66,6 +75,9 @@ static const char *advice(const kino__rule_look *l, reason most)
         return "avoid .contiguous(), .clone() and reshape of transposed tensors: keep one layout "
                "(channels_last for convolutions), let the next operator read strides; "
                "torch.compile fuses the rest";
+    case REASON_CHANNELS:
+        return "use channels_last, which the convolutions' kernels want: "
+               "model.to(memory_format=torch.channels_last), and the same for the inputs";
     case REASON_JOIN:
         return "write into one preallocated tensor instead of torch.cat or torch.stack in every "
                "step; torch.compile fuses the rest";
@@ -77,7 +89,8 @@ static const char *advice(const kino__rule_look *l, reason most)
 
 static void speak(const kino__rule_look *l, kino__kernel_sum *t, const reasons *why)
 {
-    static const char *const words[] = {"casts", "layout changes", "joins", "other copies"};
+    static const char *const words[] = {
+        "casts", "layout changes", "conversions between NCHW and NHWC", "joins", "other copies"};
     int64_t time = kino__intervals_total(t->list.items, t->list.count);
     int64_t gain = kino__scan_device_gain(l->scan, time, l->facts->step_time);
     reason most = REASON_CAST;

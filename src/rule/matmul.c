@@ -3,24 +3,10 @@
 
 #include <string.h>
 
+#include "analysis/costs/tensor_gap.h"
 #include "store/args.h"
-#include "store/op_inputs.h"
 
-enum { READ_MAX = 8000, MULTIPLE = 8 };
-
-/* Are the last two sizes of every input multiples of 8? */
-static bool is_aligned(const kino__op_inputs *inputs)
-{
-    for (size_t i = 0; i < inputs->items.count; i++) {
-        const kino__op_input *input = &inputs->items.items[i];
-        const int64_t *sizes = kino__op_input_sizes(inputs, input);
-        for (uint32_t k = input->size_count > 2 ? input->size_count - 2 : 0; k < input->size_count;
-             k++)
-            if (sizes[k] % MULTIPLE)
-                return false;
-    }
-    return true;
-}
+enum { READ_MAX = 8000 };
 
 static bool has_dtype(const kino__op_inputs *inputs, kino__dtype dtype)
 {
@@ -43,7 +29,7 @@ static void read_product(const kino__scan *scan, uint32_t row, const kino__node_
     out->is_fp32 = has_dtype(inputs, KINO__DTYPE_FLOAT32);
     out->is_half =
         has_dtype(inputs, KINO__DTYPE_FLOAT16) || has_dtype(inputs, KINO__DTYPE_BFLOAT16);
-    out->is_aligned = is_aligned(inputs);
+    out->is_aligned = kino__product_is_aligned(inputs, KINO__PRODUCT_MATRIX);
     size_t used = 0;
     for (size_t i = 0; i < inputs->dims.size && used < sizeof out->dims - 1; i++)
         if (strchr("[],0123456789", inputs->dims.data[i]) && inputs->dims.data[i])

@@ -442,10 +442,10 @@ const kino__analysis_def kino__analysis_recommendations = {
         "Rules: data-loading, data-parallel, nccl-backend, communication,\n"
         "gpu-utilization, mixed-precision, memory-limit, extra-copy, loop-indexing,\n"
         "fp32-matmul, single-tensor-optimizer, synchronous-loader, zeroed-gradients,\n"
-        "conv-bias, matmul-alignment, casts-and-copies, pointwise-kernels, launch-bound,\n"
-        "exposed-collective, straggler, host-sync, pageable-copy, exposed-copy,\n"
-        "allocator-churn, low-occupancy, idle-gaps, slow-steps, warm-up, start-up,\n"
-        "missing-information.\n"
+        "conv-bias, matmul-alignment, conv-tensor-cores, casts-and-copies,\n"
+        "pointwise-kernels, launch-bound, exposed-collective, straggler, host-sync,\n"
+        "pageable-copy, exposed-copy, allocator-churn, low-occupancy, idle-gaps,\n"
+        "slow-steps, warm-up, start-up, missing-information.\n"
         "See docs/analyses/recommendations.md for their thresholds and how gains are\n"
         "estimated.\n",
     .params = params,

@@ -43,6 +43,12 @@ kino_str kino__trace_device_name(const kino__trace *trace, int64_t device)
     return name;
 }
 
+int64_t kino__trace_device_int(const kino__trace *trace, int64_t device, const char *key)
+{
+    kino_str object;
+    return find_device(trace, device, &object) ? kino__args_int(object, key) : KINO_NO_INT;
+}
+
 const kino__device_peaks *kino__roofs_of(kino__roofs *roofs, int64_t device)
 {
     kino_str object;
@@ -116,6 +122,7 @@ void kino__cost_sum_item(kino__cost_sum *sum, const kino__cost_work *work,
     if (cost && cost->is_matrix && !has_own_cost) {
         sum->matrix_time = kino__sum(sum->matrix_time, time);
         sum->tensor_time = kino__sum(sum->tensor_time, item->uses_tensor_cores ? time : 0);
+        sum->gap_time[item->tensor_gap] = kino__sum(sum->gap_time[item->tensor_gap], time);
     }
     if (item->bytes != KINO_NO_INT) {
         sum->bytes = kino__sum(sum->bytes, item->bytes);
@@ -193,6 +200,16 @@ const char *kino__cost_bound(const kino__cost_sum *sum)
     if (is_far && sum->roof_ps / sum->kernels < LATENCY_PS && sum->time / sum->kernels < SHORT_NS)
         return "latency";
     return sum->compute_ps >= sum->memory_ps ? "compute" : "memory";
+}
+
+const char *kino__cost_gap(const kino__cost_sum *sum)
+{
+    kino__tensor_gap most = KINO__TENSOR_GAP_NONE;
+    for (int gap = KINO__TENSOR_GAP_NONE + 1; gap < KINO__TENSOR_GAPS; gap++)
+        if (sum->gap_time[gap] > 0 &&
+            (most == KINO__TENSOR_GAP_NONE || sum->gap_time[gap] > sum->gap_time[most]))
+            most = (kino__tensor_gap)gap;
+    return kino__tensor_gap_name(most);
 }
 
 int64_t kino__cost_time_at(const kino__cost_sum *sum, double percent)

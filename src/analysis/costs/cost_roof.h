@@ -28,6 +28,8 @@ KINO_NODISCARD kino_status kino__roofs_init(kino__roofs *roofs, const kino__trac
 const kino__device_peaks *kino__roofs_of(kino__roofs *roofs, int64_t device);
 /* The name of a device in deviceProperties, escapes kept; empty: not recorded. */
 kino_str kino__trace_device_name(const kino__trace *trace, int64_t device);
+/* An integer property of it, or KINO_NO_INT. */
+int64_t kino__trace_device_int(const kino__trace *trace, int64_t device, const char *key);
 /* Checks a parameter of this kind; for .check of analyses. */
 KINO_NODISCARD kino_status kino__roofs_check(kino_str peak, kino_error *err);
 
@@ -49,7 +51,8 @@ typedef struct kino__cost_sum {
     int64_t roof_time;             /* of work whose roof is known */
     int64_t compute_ps, memory_ps; /* at the one roof and the other */
     int64_t roof_ps;               /* at the roof that counts, each time */
-    int64_t matrix_time, tensor_time; /* of products; the part of it on matrix units */
+    int64_t matrix_time, tensor_time;    /* of products; the part of it on matrix units */
+    int64_t gap_time[KINO__TENSOR_GAPS]; /* of products that could have used them, by the reason */
 } kino__cost_sum;
 
 /* Which rate counts for a piece of work: products of 16 bits and less and of FP64 have matrix units
@@ -71,6 +74,10 @@ double kino__cost_percent(int64_t part, int64_t whole);
 
 /* "compute", "memory", "launch", "latency"; NULL: unknown. */
 const char *kino__cost_bound(const kino__cost_sum *sum);
+
+/* Why most of its products that could have used matrix units did not: kino__tensor_gap_name; NULL:
+ * all did, or could not. */
+const char *kino__cost_gap(const kino__cost_sum *sum);
 
 /* Its time if all of it ran at `percent` of its roof, never more than it took; KINO_NO_INT. */
 int64_t kino__cost_time_at(const kino__cost_sum *sum, double percent);

@@ -152,6 +152,15 @@ void kino__cost_sum_tell(const kino__cost_sum *sum, kino__table *table)
                     kino__cost_percent(sum->known_time, sum->time));
 }
 
+void kino__cost_gap_tell(const kino__cost_sum *sum, kino__table *table)
+{
+    const char *gap = kino__cost_gap(sum);
+    if (gap)
+        kino__table_add_text(table, kino__str_from(gap));
+    else
+        kino__table_add_null(table);
+}
+
 /* -- facts -- */
 
 static bool has_peaks(const kino__cost_work *work, kino__roofs *roofs)

@@ -65,6 +65,12 @@ enum { KINO__COST_SUM_COLUMN_COUNT = 11 };
 
 void kino__cost_sum_tell(const kino__cost_sum *sum, kino__table *table);
 
+/* A column of its own. */
+#define KINO__TENSOR_GAP_HELP                                                                      \
+    "why products did not use matrix units although they could: dtype, alignment, layout or "      \
+    "kernel"
+void kino__cost_gap_tell(const kino__cost_sum *sum, kino__table *table);
+
 /* -- what a run knows of its costs: for notes -- */
 
 typedef struct kino__cost_facts {

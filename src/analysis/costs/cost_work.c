@@ -6,6 +6,7 @@
 #include "analysis/costs/cost_classes.h"
 #include "base/error.h"
 #include "base/map.h"
+#include "cost/family.h"
 #include "names/communication.h"
 #include "names/tensor_core.h"
 #include "store/args.h"
@@ -227,6 +228,67 @@ static void divide(maker *m)
     }
 }
 
+/* -- products that matrix units could have done -- */
+
+static kino__product_kind product_kind(const kino__cost *cost)
+{
+    if (cost->family == kino__cost_family_convolution.name)
+        return KINO__PRODUCT_CONVOLUTION;
+    bool is_matrix = cost->family == kino__cost_family_gemm.name ||
+                     cost->family == kino__cost_family_grouped_gemm.name;
+    return is_matrix ? KINO__PRODUCT_MATRIX : KINO__PRODUCT_OTHER;
+}
+
+static bool find_gap(maker *m, uint32_t op, const kino__matrix_units *units, uint8_t *gap)
+{
+    const kino__cost *cost = kino__trace_cost(&m->out->costs, op);
+    uint32_t row = m->out->costs.ops.items[op].row;
+    kino_str name = kino__trace_string(m->trace, m->trace->name[row]);
+    bool is_event = kino__category_kind(m->trace->category[row]) == KINO__KIND_OP;
+    bool ok = is_event ? kino__op_call_read_kineto(&m->call, name,
+                                                   kino__args_text(m->trace, row, &m->cursor))
+                       : kino__op_call_read_range(&m->call, name);
+    if (ok)
+        *gap = (uint8_t)kino__tensor_gap_of(&m->call.inputs, product_kind(cost), cost->precision,
+                                            units);
+    return ok;
+}
+
+/* Products none of whose kernels use matrix units; each is looked at once. */
+static bool find_gaps(maker *m)
+{
+    enum { USES_THEM = 0xff, NOT_SEEN = 0xfe };
+    size_t ops = m->out->costs.ops.count;
+    uint8_t *gaps = malloc(ops + 1);
+    uint32_t track = 0, known_track = UINT32_MAX;
+    kino__matrix_units units = {0};
+    if (!gaps)
+        return false;
+    memset(gaps, NOT_SEEN, ops + 1);
+    for (size_t i = 0; i < m->out->items.count; i++)
+        if (m->out->items.items[i].uses_tensor_cores && m->out->items.items[i].op != KINO_NO_ROW)
+            gaps[m->out->items.items[i].op] = USES_THEM;
+    bool ok = true;
+    for (size_t i = 0; ok && i < m->out->items.count; i++) {
+        kino__work_item *item = &m->out->items.items[i];
+        const kino__cost *cost = kino__work_cost(m->out, item);
+        if (item->kind != KINO__WORK_KERNEL || !cost || !cost->is_matrix ||
+            gaps[item->op] == USES_THEM)
+            continue;
+        while (item->row - m->trace->tracks.items[track].first >=
+               m->trace->tracks.items[track].count)
+            track++;
+        if (track != known_track)
+            units = kino__matrix_units_of(m->trace, m->trace->tracks.items[track].device);
+        known_track = track;
+        if (gaps[item->op] == NOT_SEEN)
+            ok = find_gap(m, item->op, &units, &gaps[item->op]);
+        item->tensor_gap = gaps[item->op] < KINO__TENSOR_GAPS ? gaps[item->op] : 0;
+    }
+    free(gaps);
+    return ok;
+}
+
 /* -- without a device -- */
 
 static bool add_operator(maker *m, uint32_t index, bool is_charged)
@@ -312,9 +374,10 @@ static bool make_items(maker *m)
     for (size_t i = 0; m->done && i <= ops; i++)
         m->done[i] = NOTHING;
     bool ok = m->launch && m->names && m->total && m->done && add_device_rows(m);
-    if (ok)
-        divide(m);
-    return ok;
+    if (!ok)
+        return false;
+    divide(m);
+    return find_gaps(m);
 }
 
 static kino_status make(const kino__trace *trace, kino__trace *last, kino_str file,

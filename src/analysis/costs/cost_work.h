@@ -12,6 +12,7 @@
 #define KINO__ANALYSIS_COST_WORK_H
 
 #include "analysis/analysis.h"
+#include "analysis/costs/tensor_gap.h"
 #include "cost/trace_costs.h"
 
 typedef enum kino__work_kind {
@@ -29,6 +30,7 @@ typedef struct kino__work_item {
     uint32_t around;      /* that, else the innermost one that launched it; KINO_NO_ROW: none */
     int64_t flops, bytes; /* its part */
     uint8_t kind;
+    uint8_t tensor_gap; /* kino__tensor_gap */
     bool uses_tensor_cores;
     bool is_starved; /* its stream had run dry when it was launched */
     bool is_first;   /* of the kernels of one charge: counts as the call */

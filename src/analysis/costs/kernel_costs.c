@@ -110,6 +110,7 @@ enum {
     C_PARAMS,
     C_SIL,
     C_TC,
+    C_GAP,
     C_DEVICE,
     C_STREAM,
     C_GRID,
@@ -137,6 +138,7 @@ static const kino_column kernel_columns[] = {
     [C_PARAMS] = {"params", KINO_TYPE_STRING, NULL, "inputs of the operator"},
     [C_SIL] = {"sil", KINO_TYPE_DURATION, NULL, "time on the device"},
     [C_TC] = {"tc", KINO_TYPE_STRING, NULL, "matrix units: 1 used, 0 not used, - not applicable"},
+    [C_GAP] = {"tensor_gap", KINO_TYPE_STRING, NULL, KINO__TENSOR_GAP_HELP},
     [C_DEVICE] = {"device", KINO_TYPE_INT, NULL, "id"},
     [C_STREAM] = {"stream", KINO_TYPE_INT, NULL, "id"},
     [C_GRID] = {"grid", KINO_TYPE_STRING, NULL, "blocks: x,y,z"},
@@ -213,6 +215,12 @@ static kino_cell tc_cell(uint32_t letter)
                                            : KINO__STR("na"));
 }
 
+static kino_cell gap_cell(uint16_t gap)
+{
+    const char *name = kino__tensor_gap_name((kino__tensor_gap)gap);
+    return name ? kino__cell_text(kino__str_from(name)) : kino__cell_null();
+}
+
 static kino_cell make_cell(const void *context, size_t row, size_t column)
 {
     const shown *s = context;
@@ -249,6 +257,8 @@ static kino_cell make_cell(const void *context, size_t row, size_t column)
         return int_cell(r.sil);
     case C_TC:
         return tc_cell(k->tc);
+    case C_GAP:
+        return gap_cell(k->tensor_gap);
     case C_DEVICE:
         return int_cell(k->device);
     case C_STREAM:

@@ -139,7 +139,12 @@ static void pack_kind(kino__pack *pack, kino__kernel_group *kind)
     KINO__PACK(pack, &kind->rank, &kind->tid, &kind->device, &kind->stream, &kind->run_index);
     for (size_t i = 0; i < TEXT_FIELDS; i++)
         kino__pack_u32(pack, text_field(kind, i));
-    KINO__PACK(pack, &kind->is_backward, &kind->tc);
+    uint32_t tc = kind->tc, gap = kind->tensor_gap;
+    KINO__PACK(pack, &kind->is_backward, &tc, &gap);
+    kind->tc = (uint16_t)tc;
+    kind->tensor_gap = (uint16_t)gap;
+    if (gap >= KINO__TENSOR_GAPS)
+        pack->is_damaged = true;
 }
 
 static void pack_row(kino__pack *pack, kino__kernel_slot *slot)

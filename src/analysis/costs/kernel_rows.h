@@ -13,7 +13,8 @@ typedef struct kino__kernel_group {
     int64_t run_index;                 /* of the trace */
     kino_strid layer, trace, module, op, kernel, params, grid, block;
     uint32_t is_backward;
-    uint32_t tc; /* a letter: '1', '0', '-'; 'n': na */
+    uint16_t tc;         /* a letter: '1', '0', '-'; 'n': na */
+    uint16_t tensor_gap; /* kino__tensor_gap */
 } kino__kernel_group;
 
 /* A row as it is read and written. */

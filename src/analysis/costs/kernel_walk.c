@@ -292,7 +292,7 @@ static kino_strid layer_text(walking *w, uint32_t layer, kino_strid *innermost)
     return w->known_path;
 }
 
-static uint32_t tensor_letter(const walking *w, const kino__work_item *item)
+static uint16_t tensor_letter(const walking *w, const kino__work_item *item)
 {
     const kino__cost *cost = kino__work_cost(w->walk->work, item);
     if (item->uses_tensor_cores)
@@ -306,6 +306,7 @@ static void fill_by_operator(walking *w, const kino__work_item *item, kino__kern
     bool is_kernel = item->kind == KINO__WORK_KERNEL || item->kind == KINO__WORK_COLLECTIVE ||
                      item->kind == KINO__WORK_OPERATOR;
     kind->tc = tensor_letter(w, item);
+    kind->tensor_gap = item->tensor_gap;
     row->flops = item->flops;
     row->bytes = item->bytes;
     if (item->around == KINO_NO_ROW)
@@ -590,6 +591,7 @@ static void fill_by_marks(walking *w, const kino__work_item *item, const int64_t
     if (forgotten && w->trace->ts[launch] > *forgotten)
         *forgotten = w->trace->ts[launch];
     fill_marks(w, kind);
+    kind->tensor_gap = w->walk->is_compat ? KINO__TENSOR_GAP_NONE : item->tensor_gap;
     row->sub = number_kernel(w, launch);
     if (w->others.count)
         qsort(w->others.items, w->others.count, sizeof *w->others.items, compare_numbers);

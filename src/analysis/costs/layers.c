@@ -274,6 +274,7 @@ static const kino_column columns[] = {
                               "time at its roof / time"},
     [KINO__LAYERS_BOUND] = {"bound", KINO_TYPE_STRING, NULL, "compute, memory, launch or latency"},
     {"tensor_cores", KINO_TYPE_PERCENT, NULL, "share of the time of products on matrix units"},
+    {"tensor_gap", KINO_TYPE_STRING, NULL, KINO__TENSOR_GAP_HELP},
     {"known", KINO_TYPE_PERCENT, NULL, "share of the time with a known cost"},
     {"kernels", KINO_TYPE_INT, "count", NULL},
     {"self_time", KINO_TYPE_DURATION, NULL, "without the layers in it"},
@@ -362,8 +363,9 @@ static void tell_row(const partial *p, const tree *t, uint32_t place, uint32_t d
         kino__table_add_text(table, kino__str_from(bound));
     else
         kino__table_add_null(table);
-    KINO__TABLE_ADD(table, kino__cost_percent(both.tensor_time, both.matrix_time),
-                    kino__cost_percent(both.known_time, both.time), both.kernels,
+    kino__table_add_real(table, kino__cost_percent(both.tensor_time, both.matrix_time));
+    kino__cost_gap_tell(&both, table);
+    KINO__TABLE_ADD(table, kino__cost_percent(both.known_time, both.time), both.kernels,
                     kino__sum(r->self[FORWARD].time, r->self[BACKWARD].time), r->event);
 }
 

@@ -228,6 +228,7 @@ static const kino_column operator_columns[] = {
     KINO__COST_SUM_COLUMNS,
     {"tensor_cores", KINO_TYPE_PERCENT, NULL,
      "share of its time on matrix units; null: no product"},
+    {"tensor_gap", KINO_TYPE_STRING, NULL, KINO__TENSOR_GAP_HELP},
     {"event", KINO_TYPE_INT, KINO_UNIT_EVENT, "id of the longest one"},
     {0},
 };
@@ -288,7 +289,9 @@ static void tell_operator(const kino__cost_rows *rows, const kino__cost_row *r, 
     else
         kino__table_add_text(table, kino__str_from(kino__dtype_name(r->key.dtype)));
     kino__cost_sum_tell(&r->sum, table);
-    KINO__TABLE_ADD(table, kino__cost_percent(r->sum.tensor_time, r->sum.matrix_time), r->event);
+    kino__table_add_real(table, kino__cost_percent(r->sum.tensor_time, r->sum.matrix_time));
+    kino__cost_gap_tell(&r->sum, table);
+    kino__table_add_int(table, r->event);
 }
 
 static void tell_line(const kino__cost_rows *rows, const kino__cost_row *r, kino__table *table)
@@ -344,7 +347,7 @@ static kino_status finish(const kino__analysis *a, void *value, kino_result *res
             kino__analysis_table(result, i)->empty_text = NULL;
     if (operators)
         operators->hidden |=
-            UINT64_C(1) << (C_SUMS + KINO__COST_SUM_COLUMN_COUNT + 1) | /* event */
+            UINT64_C(1) << (C_SUMS + KINO__COST_SUM_COLUMN_COUNT + 2) | /* event */
             (kino__str_is(kino__param_text(a, P_GROUP), "name") ? UINT64_C(1) << C_SHAPES : 0);
     if (lines && p->without_lines == p->facts.traces)
         kino__table_clear(lines);

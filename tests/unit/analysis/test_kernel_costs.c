@@ -67,6 +67,67 @@ TEST(kernel_costs_of_operators)
     kino__trace_free(trace);
 }
 
+/* One product on tensor cores, with a reduction beside; one of FP32; one of 16 bits with an odd size.
+ * A device that is not known has none. */
+static kino__trace *products(const char *devices)
+{
+    kino__trace *trace = FIXTURE(
+        {.cat = "cpu_op",
+         .name = "aten::mm",
+         .track = 1,
+         .ts = 10,
+         .dur = 10,
+         .args = "{\"Input Dims\": [[64, 32], [32, 16]], \"Input type\": [\"c10::Half\", "
+                 "\"c10::Half\"]}"},
+        LAUNCH(1, 11, 1), LAUNCH(1, 13, 2),
+        {.cat = "cpu_op",
+         .name = "aten::mm",
+         .track = 1,
+         .ts = 30,
+         .dur = 10,
+         .args = "{\"Input Dims\": [[64, 32], [32, 16]], \"Input type\": [\"float\", \"float\"]}"},
+        LAUNCH(1, 31, 3),
+        {.cat = "cpu_op",
+         .name = "aten::mm",
+         .track = 1,
+         .ts = 50,
+         .dur = 10,
+         .args = "{\"Input Dims\": [[64, 33], [33, 16]], \"Input type\": [\"c10::Half\", "
+                 "\"c10::Half\"]}"},
+        LAUNCH(1, 51, 4), KERNEL(7, "ampere_h16816gemm_64x64", 100, 30, 1),
+        KERNEL(7, "splitKreduce", 130, 10, 2), KERNEL(7, "ampere_sgemm_64x64", 140, 20, 3),
+        KERNEL(7, "gemv_half", 160, 40, 4));
+    kino__metadata *slot = kino__vec_add(&trace->metadata);
+    REQUIRE(slot != NULL);
+    *slot = (kino__metadata){KINO__STR("deviceProperties"), kino__str_from(devices)};
+    for (size_t t = 0; t < trace->tracks.count; t++)
+        if (trace->tracks.items[t].kind == KINO__TRACK_DEVICE)
+            trace->tracks.items[t].device = 0;
+    return trace;
+}
+
+TEST(kernel_costs_say_why_products_miss_matrix_units)
+{
+    kino__trace *trace = products("[{\"id\": 0, \"computeMajor\": 8}]");
+    kino_result *result = analysis_result("kernel-costs", "", &trace, 1);
+    CHECK_STR(analysis_rows(result, "kernel_costs", "kernel,tc,tensor_gap"),
+              "ampere_h16816gemm_64x64,1,-;splitKreduce,0,-;ampere_sgemm_64x64,0,dtype;"
+              "gemv_half,0,alignment");
+    kino_result_free(result);
+    result = analysis_result("op-costs", "", &trace, 1);
+    CHECK_STR(analysis_rows(result, "op_costs", "dtype,tensor_gap"), "fp16,alignment;fp32,dtype");
+    kino_result_free(result);
+    result = analysis_result("layers", "", &trace, 1);
+    CHECK_STR(analysis_rows(result, "layers", "tensor_gap"), "alignment"); /* 40 ns of 60 */
+    kino_result_free(result);
+    kino__trace_free(trace);
+    trace = products("[]");
+    result = analysis_result("kernel-costs", "", &trace, 1);
+    CHECK_STR(analysis_rows(result, "kernel_costs", "tensor_gap"), "-;-;-;-");
+    kino_result_free(result);
+    kino__trace_free(trace);
+}
+
 /* PyProf's markers: [4,8] x [8,2] has 128 operations and 4 * (8 + 32 + 16) = 224 bytes. The
  * backward kernel has no marker: it takes its place and its operator from the forward one with the
  * same number. Kernels of one call are numbered. */

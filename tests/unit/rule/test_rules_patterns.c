@@ -174,6 +174,88 @@ TEST(rule_matmul_alignment_is_about_half_precision_and_odd_sizes)
     CHECK(!scene_says(product(AMPERE, ODD_FP32, "gemm", 90000), "matmul-alignment", NULL).is_said);
 }
 
+/* -- convolutions */
+
+/* A convolution of `dur` without tensor cores, beside a kernel that uses them. */
+static scene *slow_convolution(const char *devices, const char *args, const char *kernel,
+                               int64_t dur)
+{
+    scene *s = scene_one_step();
+    s->devices = devices;
+    scene_launch(s, "aten::conv2d", 100, 50, "kernel", kernel, 1000, dur)->args = args;
+    scene_kernel(s, "ampere_h16816gemm", 500000, 100, NULL);
+    return s;
+}
+
+#define CONV(type, input, strides, weight)                                                         \
+    "{\"Input type\": [\"" type "\", \"" type "\"], \"Input Dims\": [" input ", " weight           \
+    "], \"Input Strides\": [" strides ", []]}"
+#define FP32_CONV CONV("float", "[8, 64, 56, 56]", "[]", "[64, 64, 3, 3]")
+#define HALF_CONV CONV("c10::Half", "[8, 64, 56, 56]", "[200704, 1, 3584, 64]", "[64, 64, 3, 3]")
+#define NCHW_CONV CONV("c10::Half", "[8, 64, 56, 56]", "[200704, 3136, 56, 1]", "[64, 64, 3, 3]")
+#define RGB_CONV  CONV("c10::Half", "[8, 3, 56, 56]", "[9408, 3136, 56, 1]", "[64, 3, 7, 7]")
+#define DEPTHWISE CONV("c10::Half", "[8, 64, 56, 56]", "[]", "[64, 1, 3, 3]")
+
+static said of_convolution(const char *devices, const char *args, const char *kernel, int64_t dur)
+{
+    return scene_says(slow_convolution(devices, args, kernel, dur), "conv-tensor-cores", NULL);
+}
+
+TEST(rule_conv_tensor_cores_speaks_above_its_share)
+{
+    CHECK(!of_convolution(AMPERE, FP32_CONV, "implicit_convolve_sgemm", 30000).is_said);
+    said s = of_convolution(AMPERE, FP32_CONV, "implicit_convolve_sgemm", 60000);
+    CHECK(s.is_said);
+    /* half of 60000, times the busy part: 60100 of 1000000; whole ns */
+    CHECK(said_near(s.gain, 100.0 * (int64_t)(30000 * 0.0601) / SCENE_STEP));
+    CHECK(said_holds(s.evidence, "["));
+}
+
+TEST(rule_conv_tensor_cores_says_why)
+{
+    said s = of_convolution(AMPERE, FP32_CONV, "implicit_convolve_sgemm", 60000);
+    CHECK(said_holds(s.seen, "FP32") && said_holds(s.advice, "allow_tf32"));
+    s = of_convolution(TURING, FP32_CONV, "implicit_convolve_sgemm", 60000);
+    CHECK(said_holds(s.advice, "float16"));
+    s = of_convolution(AMPERE, RGB_CONV, "implicit_convolve", 60000);
+    CHECK(said_holds(s.seen, "channels") && said_holds(s.advice, "multiples of 8"));
+    s = of_convolution(AMPERE, NCHW_CONV, "implicit_convolve", 60000);
+    CHECK(said_holds(s.seen, "NCHW") && said_holds(s.advice, "channels_last"));
+    s = of_convolution(AMPERE, HALF_CONV, "implicit_convolve", 60000);
+    CHECK(said_holds(s.advice, "benchmark"));
+}
+
+TEST(rule_conv_tensor_cores_is_silent_where_nothing_is_missed)
+{
+    CHECK(!of_convolution(AMPERE, HALF_CONV, "sm80_xmma_fprop_implicit_gemm_f16f16_tensor16x8x16",
+                          60000)
+               .is_said);
+    CHECK(!of_convolution(AMPERE, DEPTHWISE, "conv_depthwise2d_forward", 60000).is_said);
+    CHECK(!of_convolution(NULL, FP32_CONV, "implicit_convolve_sgemm", 60000).is_said);
+    /* mixed-precision says it where no kernel uses them */
+    scene *s = scene_one_step();
+    s->devices = AMPERE;
+    scene_launch(s, "aten::conv2d", 100, 50, "kernel", "implicit_convolve", 1000, 60000)->args =
+        FP32_CONV;
+    CHECK(!scene_says(s, "conv-tensor-cores", NULL).is_said);
+}
+
+/* cuDNN converts around its kernels: a tenth of the step, a third of the kernels' time. */
+TEST(rule_casts_and_copies_knows_conversions_of_layouts)
+{
+    scene *s = scene_one_step();
+    scene_launch(s, "aten::conv2d", 100, 50, "kernel", "sm80_fprop_tensor16x8x16", 1000, 200000);
+    scene_launch(s, "aten::conv2d", 300, 50, "kernel",
+                 "void cudnn::ops::nchwToNhwcKernel<__half>(int)", 300000, 100000);
+    said got = scene_says(s, "casts-and-copies", NULL);
+    CHECK(got.is_said && said_holds(got.seen, "NCHW") && said_holds(got.advice, "channels_last"));
+    s = scene_one_step();
+    scene_launch(s, "aten::conv2d", 100, 50, "kernel", "sm80_fprop_tensor16x8x16", 1000, 200000);
+    scene_launch(s, "aten::conv2d", 300, 50, "kernel", "cudnn::bn_fw_tr_1C11_kernel_NHWC<float>",
+                 300000, 100000);
+    CHECK(!scene_says(s, "casts-and-copies", NULL).is_said);
+}
+
 /* -- single-tensor-optimizer */
 
 /* Optimizer.step of `dur` with operators in it, on the CPU. */
