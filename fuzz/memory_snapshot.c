@@ -47,8 +47,9 @@ static void look_at(const kino__trace *trace)
     kino__text_cursor_deinit(&cursor);
     const kino__stack_table *table = kino__stack_table_of(trace);
     require(table != NULL);
-    for (uint32_t node = (uint32_t)table->nodes.count; node; node = kino__stack_caller(table, node))
-        require(kino__stack_caller(table, node) < node);
+    for (uint32_t node = (uint32_t)table->nodes.count; node;
+         node = kino__stack_table_caller(table, node))
+        require(kino__stack_table_caller(table, node) < node);
 }
 
 static void load(kino_str text)

@@ -55,13 +55,13 @@ typedef struct kino__stack_table {
 const kino__stack_table *kino__stack_table_of(const kino__trace *trace);
 
 /* The caller of a node, 0: none. */
-static inline uint32_t kino__stack_caller(const kino__stack_table *table, uint32_t node)
+static inline uint32_t kino__stack_table_caller(const kino__stack_table *table, uint32_t node)
 {
     return node && node <= table->nodes.count ? table->nodes.items[node - 1].caller : 0;
 }
 
 /* What a node's frame is called; empty: there is no such node. */
-static inline kino_str kino__stack_frame(const kino__stack_table *table, uint32_t node)
+static inline kino_str kino__stack_table_frame(const kino__stack_table *table, uint32_t node)
 {
     return node && node <= table->nodes.count
                ? table->frames.items[table->nodes.items[node - 1].frame]
@@ -69,7 +69,7 @@ static inline kino_str kino__stack_frame(const kino__stack_table *table, uint32_
 }
 
 /* The number that an event names, as a node; 0: none. */
-static inline uint32_t kino__stack_node_of(const kino__stack_table *table, int64_t id)
+static inline uint32_t kino__stack_table_node(const kino__stack_table *table, int64_t id)
 {
     return id > 0 && (uint64_t)id <= table->nodes.count ? (uint32_t)id : 0;
 }

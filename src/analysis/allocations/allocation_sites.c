@@ -58,8 +58,8 @@ void kino__site_text(const kino__stack_table *stacks, uint32_t stack, kino__buff
     uint32_t found = stack;
     bool has_found_file = false;
     out->size = 0;
-    for (uint32_t node = stack; node; node = kino__stack_caller(stacks, node)) {
-        kino_str frame = kino__stack_frame(stacks, node);
+    for (uint32_t node = stack; node; node = kino__stack_table_caller(stacks, node)) {
+        kino_str frame = kino__stack_table_frame(stacks, node);
         if (kino__name_is_user_frame(frame)) {
             found = node;
             break;
@@ -69,7 +69,7 @@ void kino__site_text(const kino__stack_table *stacks, uint32_t stack, kino__buff
             has_found_file = true;
         }
     }
-    kino__buffer_add(out, kino__stack_frame(stacks, found));
+    kino__buffer_add(out, kino__stack_table_frame(stacks, found));
 }
 
 /* Deeper stacks keep their innermost frames. */
@@ -82,12 +82,12 @@ static void stack_text(const kino__stack_table *stacks, uint32_t stack, kino__bu
     size_t depth = 0;
     out->size = 0;
     for (uint32_t node = stack; node && depth < STACK_DEPTH;
-         node = kino__stack_caller(stacks, node))
+         node = kino__stack_table_caller(stacks, node))
         path[depth++] = node;
     while (depth-- > 0) {
         if (out->size)
             kino__buffer_add(out, KINO__STR(";"));
-        kino__buffer_add(out, kino__stack_frame(stacks, path[depth]));
+        kino__buffer_add(out, kino__stack_table_frame(stacks, path[depth]));
     }
 }
 

@@ -90,7 +90,7 @@ static bool find_device(kino__allocations *all, const columns *c, uint32_t row, 
 
 static uint32_t stack_of(const kino__allocations *all, const columns *c, uint32_t row)
 {
-    return kino__stack_node_of(all->stacks, c->stack[row]);
+    return kino__stack_table_node(all->stacks, c->stack[row]);
 }
 
 static bool add_allocation(kino__allocations *all, const columns *c, uint32_t row, bool is_request)

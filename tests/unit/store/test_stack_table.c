@@ -45,14 +45,14 @@ TEST(a_trace_keeps_its_stacks)
     REQUIRE(kino__stack_builder_write(&b, trace));
     const kino__stack_table *table = kino__stack_table_of(trace);
     REQUIRE(table != NULL);
-    CHECK_STR(kino__stack_frame(table, 2), "f");
-    CHECK_EQ(kino__stack_caller(table, 2), 1);
-    CHECK_STR(kino__stack_frame(table, 1), "a \"quoted\" \\ file.py(3): main");
-    CHECK_EQ(kino__stack_caller(table, 1), 0);
-    CHECK_EQ(kino__stack_node_of(table, 2), 2);
-    CHECK_EQ(kino__stack_node_of(table, 3), 0);
-    CHECK_EQ(kino__stack_node_of(table, KINO_NO_INT), 0);
-    CHECK_STR(kino__stack_frame(table, 3), "");
+    CHECK_STR(kino__stack_table_frame(table, 2), "f");
+    CHECK_EQ(kino__stack_table_caller(table, 2), 1);
+    CHECK_STR(kino__stack_table_frame(table, 1), "a \"quoted\" \\ file.py(3): main");
+    CHECK_EQ(kino__stack_table_caller(table, 1), 0);
+    CHECK_EQ(kino__stack_table_node(table, 2), 2);
+    CHECK_EQ(kino__stack_table_node(table, 3), 0);
+    CHECK_EQ(kino__stack_table_node(table, KINO_NO_INT), 0);
+    CHECK_STR(kino__stack_table_frame(table, 3), "");
     kino__trace_free(trace);
     kino__stack_builder_deinit(&b);
 }
