@@ -126,6 +126,13 @@ static PyObject *is_active(PyObject *self, PyObject *unused)
     return PyBool_FromLong(pytracer_state.is_active);
 }
 
+static PyObject *modules(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    return pytracer_modules_list();
+}
+
 static PyObject *stats(PyObject *self, PyObject *unused)
 {
     (void)self;
@@ -176,6 +183,8 @@ static PyMethodDef methods[] = {
      "Record calls of Python functions on all threads; RuntimeError when another profiler runs."},
     {"stop", stop, METH_NOARGS, "stop()\n--\n\nStop recording calls; open ones end now."},
     {"is_active", is_active, METH_NOARGS, "is_active()\n--\n\nAre calls being recorded?"},
+    {"modules", modules, METH_NOARGS,
+     "modules()\n--\n\nThe nn.Module objects that were called in the window that is recorded."},
     {"stats", stats, METH_NOARGS,
      "stats()\n--\n\nCalls of this or the last window, and how many of them are not in the trace."},
     {"sample_start", (PyCFunction)(void (*)(void))sample_start, METH_VARARGS | METH_KEYWORDS,

@@ -72,6 +72,18 @@ pytracer_name *pytracer_module_name(PyObject *object)
     return made ? &made->name : NULL;
 }
 
+PyObject *pytracer_modules_list(void)
+{
+    const pytracer_table *table = &pytracer_state.modules;
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list && table->slots && i <= table->mask; i++) {
+        const pytracer_module *module = table->slots[i].value;
+        if (table->slots[i].key && PyList_Append(list, module->module) < 0)
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
 void pytracer_modules_close(void)
 {
     pytracer_table_clear(&pytracer_state.modules, release_module);

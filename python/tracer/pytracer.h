@@ -89,6 +89,7 @@ const char *pytracer_path_short(const pytracer_paths *paths, const char *path);
 
 /* modules.c: "nn.Module: Linear_0". */
 pytracer_name *pytracer_module_name(PyObject *module);
+PyObject *pytracer_modules_list(void); /* those that were called in this window, or NULL */
 void pytracer_modules_close(void);
 
 /* threads.c */

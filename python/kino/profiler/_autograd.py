@@ -148,7 +148,7 @@ class profile:  # noqa: N801 (PyTorch's name)
         _config.synchronize(self.use_device)
         before = time.perf_counter_ns()
         self._switch(False)
-        self._tracing.stop()
+        self._tracing.stop(with_owners=self.record_shapes and self.profile_memory)
         self.metadata("kino_overhead", _metadata.overhead(self._counts, _bridge.counts()))
         window.stop()
         self.is_recording = False
@@ -157,7 +157,7 @@ class profile:  # noqa: N801 (PyTorch's name)
         self.profiling_end_time_ns = before
         self._stats.profiler_disable_call_duration_us = _microseconds_since(before)
         self._stats.profiling_window_duration_sec = (before - self.profiling_start_time_ns) / 1e9
-        self.kineto_results = Results(window, self)
+        self.kineto_results = Results(window, self, self._tracing.owned)
 
     def _switch(self, is_on: bool) -> None:
         if not is_on:

@@ -181,7 +181,7 @@ class _KinetoProfile:
         results = self._required("memory profiling").kineto_results
         if results is None:
             raise AssertionError("Profiler and kineto_results must be initialized for memory profiling")
-        _timeline.export(results.document(), os.fspath(path), device or _timeline.default_device(self.use_device))
+        _timeline.export(results.document(), results.owned, os.fspath(path), device or _timeline.default_device(self.use_device))
 
     def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
                      group_by_overload_name: bool = False) -> EventList:

@@ -4,17 +4,19 @@ from __future__ import annotations
 import decimal
 import json
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, Optional
 
+from ._owners import Owned
 from ._window import Window
 
 
 class Results:
     """Reads the window's trace when it is asked for."""
 
-    def __init__(self, window: Window, profiler: Any) -> None:
+    def __init__(self, window: Window, profiler: Any, owned: Sequence[Owned] = ()) -> None:
         self._window = window
+        self.owned = owned  # when the window ended
         self._profiler = weakref.ref(profiler)  # which has these results
         self._start: Optional[int] = None
 

@@ -1,7 +1,7 @@
 """export_memory_timeline: the memory of a device over time, by category.
 
-PyTorch follows every tensor through its own records of the window. Here the category of an allocation is decided by where it was made and
-where it ended, which the trace has (docs/python/profiler.md, "The memory timeline").
+PyTorch follows every tensor through its own records of the window. Here the category of an allocation is decided by whose it is when the
+window ends, else by where it was made and where it ended, which the trace has (docs/python/profiler.md, "The memory timeline").
 """
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ import collections
 import gzip
 import json
 import os
+from collections.abc import Iterable
 from html import escape
 from typing import Any, NamedTuple, Optional
 
 import torch
+
+from ._owners import Owned
 
 # In the order of the files' columns; the numbers of the actions are PyTorch's.
 CATEGORIES = ("PARAMETER", "OPTIMIZER_STATE", "INPUT", "TEMPORARY", "ACTIVATION", "GRADIENT", "AUTOGRAD_DETAIL", "Unknown")
@@ -111,21 +114,24 @@ class _Places:
         return _ACTIVATION if is_recorded or self._backward.around(life.ended) is not None else _UNKNOWN
 
 
-def _actions(document: dict[str, Any], device: str) -> list[_Action]:
+def _actions(document: dict[str, Any], owned: Iterable[Owned], device: str) -> list[_Action]:
     """In the order of their times, those from before the window first."""
     base = int(document.get("baseTimeNanoseconds", 0))
     wanted = torch.device(device)
     records = sorted((event for event in document["traceEvents"] if event["name"] == "[memory]" and _device_of(event) == wanted),
                      key=lambda event: event["ts"])
     places = _Places(document["traceEvents"])
+    owners = {one.address: one for one in owned if one.device == wanted}
     found = []
     for life in _lives(records):
-        category = places.category(life)
+        owner = None if life.ended or life.made is None else owners.pop(life.made["args"]["Addr"], None)
+        category = owner.category if owner else places.category(life)
         time = int(life.made["ts"] * 1000) + base if life.made else -1
         found.append(_Action(time, _CREATE if life.made else _PREEXISTING, life.size, category))
         if life.ended:
             found.append(_Action(int(life.ended["ts"] * 1000) + base, _DESTROY, -life.size, category))
-    return sorted(found)
+    before = [_Action(-1, _PREEXISTING, one.size, one.category) for one in owners.values()]
+    return sorted(found + before)
 
 
 def _points(actions: list[_Action]) -> tuple[list[int], list[list[int]]]:
@@ -161,9 +167,9 @@ def _page(times: list[int], sizes: list[list[int]], device: str) -> str:
             f'<p>{legend}</p></body></html>\n')
 
 
-def export(document: dict[str, Any], path: str, device: str) -> None:
+def export(document: dict[str, Any], owned: Iterable[Owned], path: str, device: str) -> None:
     """In the form that the name's end says."""
-    actions = _actions(document, device)
+    actions = _actions(document, owned, device)
     if path.endswith("raw.json.gz"):
         text = json.dumps(actions)
     else:

@@ -6,7 +6,7 @@ from typing import Optional, Union
 
 from .. import _python_tracer
 from .._errors import UnavailableError
-from . import _config
+from . import _config, _owners
 
 
 class Tracing:
@@ -18,6 +18,7 @@ class Tracing:
         self._module: Optional[ModuleType] = None
         self._samples = wanted == "sample"
         self._with_collections = with_collections
+        self.owned: list[_owners.Owned] = []  # when the last window ended
         if not wanted:
             return
         try:
@@ -41,7 +42,11 @@ class Tracing:
         except RuntimeError as error:  # another profiler has Python's hook, or the system forbids to look
             _config.warn_once(f"kino.profile: Python functions are not recorded: {error}")
 
-    def stop(self) -> None:
-        if self._module is not None:
-            self._module.sample_stop()
-            self._module.stop()
+    def stop(self, with_owners: bool = False) -> None:
+        """with_owners: `owned` is what the modules that were called have then."""
+        if self._module is None:
+            return
+        modules = self._module.modules() if with_owners and not self._samples else []
+        self._module.sample_stop()
+        self._module.stop()
+        self.owned = _owners.of_modules(modules)

@@ -59,6 +59,48 @@ def check_timeline(report):
     report.check("activations: the hidden layer", made(ACTIVATION).count(4 * 128 * 128) >= STEPS, made(ACTIVATION))
 
 
+def by_category(actions, wanted):
+    """Bytes of each category."""
+    found = {}
+    for _, action, size, category in actions:
+        if action == wanted:
+            found[category] = found.get(category, 0) + size
+    return found
+
+
+def check_owners(report):
+    """What is there when the window ends is known by whose it is, also when it was there before."""
+    model, x = nn.Linear(64, 32), torch.ones(8, 64)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    size, steps = 4 * (64 * 32 + 32), 4 * 2  # Adam counts steps, as a tensor of each parameter
+
+    def window(step):
+        with kino.profile(activities=CPU, record_shapes=True, profile_memory=True, with_stack=True) as p:
+            step()
+        return json.loads(exported(p, "t.raw.json.gz"))
+
+    def train_once():
+        model(x).sum().backward()
+        optimizer.step()
+
+    first = window(train_once)
+    report.equal("parameters were there before", by_category(first, PREEXISTING).get(PARAMETER), size)
+    made = by_category(first, CREATE)
+    report.equal("gradients and the optimizer's state are made", (made.get(GRADIENT), made.get(OPTIMIZER_STATE)), (size, 2 * size + steps))
+    second = window(train_once)
+    before = by_category(second, PREEXISTING)
+    report.equal("and were there before the next window", [before.get(kind) for kind in (PARAMETER, GRADIENT, OPTIMIZER_STATE)],
+                 [size, size, 2 * size + steps])
+
+    def build():
+        kept.append(nn.Linear(64, 32))
+        kept[0](x)
+
+    kept = []
+    report.equal("parameters that are made in a window", by_category(window(build), CREATE).get(PARAMETER), size)
+    report.equal("a module that is not called is not known", PARAMETER in by_category(window(lambda: torch.ones(2)), PREEXISTING), False)
+
+
 def check_timeline_files(report):
     p = train(kino.profiler)
     times, sizes = json.loads(exported(p, "t.json"))
@@ -139,5 +181,5 @@ def record(config):
 
 
 def run(report):
-    for check in (check_timeline, check_timeline_files, check_report, check_nothing_recorded, check_show, check_settings_without_effect):
+    for check in (check_timeline, check_owners, check_timeline_files, check_report, check_nothing_recorded, check_show, check_settings_without_effect):
         check(report)
