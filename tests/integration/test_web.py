@@ -92,6 +92,12 @@ def check_size(report):
     report.check(f"the UI has at most {MOST_BYTES} bytes, packed", size <= MOST_BYTES, f"it has {size}")
 
 
+def write_bare(path):
+    """Operators of one thread, cut off before the end: no device, steps, memory or ranks."""
+    events = [{"ph": "X", "cat": "cpu_op", "name": f"aten::op{i % 3}", "pid": 1, "tid": 1, "ts": 10 * i, "dur": 8} for i in range(50)]
+    path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": events})[:-40])
+
+
 def plant(folder):
     """Runs with a known truth, for what the pages must agree on."""
     folder.mkdir()
@@ -116,11 +122,13 @@ def main():
         for path, options in ((run, ()), (wide, ("--ranks", "40", "--steps", "3", "--size", "400KB")), (many / "a", ("--ranks", "2")), (many / "b", ("--ranks", "2", "--seed", "7", "--steps", "5"))):
             common.run("demo", path, *options)
         plant(planted)
-        with Server(run) as one, Server(many) as two, Server(planted) as three, Server(wide) as four, Server(run, "--base-path", "/team/kino/") as below:
+        bare = pathlib.Path(folder) / "bare.json"
+        write_bare(bare)
+        with Server(run) as one, Server(many) as two, Server(planted) as three, Server(wide) as four, Server(bare) as five, Server(run, "--base-path", "/team/kino/") as below:
             with_ui = common.json_of(one.url + "/api/v1/status")["ui"]
             if report.check("the program has the UI in it", with_ui, "built without npm? build again"):
                 vitest(report, "browser", ["--config", "e2e/vitest.config.ts"],
-                       {"KINO_URL": one.url, "KINO_RUN": str(run), "KINO_MANY_URL": two.url, "KINO_MANY": str(many), "KINO_PLANTED_URL": three.url, "KINO_BELOW_URL": below.url, "KINO_WIDE_URL": four.url, "KINO_WIDE": str(wide),
+                       {"KINO_URL": one.url, "KINO_RUN": str(run), "KINO_MANY_URL": two.url, "KINO_MANY": str(many), "KINO_PLANTED_URL": three.url, "KINO_BELOW_URL": below.url, "KINO_WIDE_URL": four.url, "KINO_WIDE": str(wide), "KINO_BARE_URL": five.url,
                         "KINO_PLANTED": str(planted), "KINO_CHROMIUM": chromium})
     return report.finish()
 

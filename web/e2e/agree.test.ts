@@ -313,7 +313,7 @@ for (const run of RUNS)
         (row) => row.Rank === undefined || row.Rank === '0',
       );
       const last = rows.at(-1)!;
-      const link = page.locator('main a[data-tip="Show it in the timeline"]').nth(rows.length - 1);
+      const link = page.locator('main a.jump').nth(rows.length - 1);
       await link.click();
       const device = last['Device Duration'] === undefined ? '' : `, device ${last['Device Duration']}`;
       await expect

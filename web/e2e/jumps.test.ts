@@ -154,7 +154,7 @@ describe('a row of a table', () => {
     const cases: [string, string, string, string, string, string, boolean][] = [
       [
         'deep/launch-stats',
-        'Launch stats',
+        'Launch statistics',
         'launch-stats',
         'launch_stats',
         'launch_delay',
@@ -163,7 +163,15 @@ describe('a row of a table', () => {
       ],
       ['deep/critical-path', 'Breakdown', 'critical-path', 'breakdown', '', 'event_idx', false],
       ['analyses/fwd-bwd?table=pairs', 'Pairs', 'fwd-bwd', 'pairs', '', 'forward_event', false],
-      ['analyses/launch-stats', 'Launch stats', 'launch-stats', 'launch_stats', '', 'launch_event', false],
+      [
+        'analyses/launch-stats',
+        'Launch statistics',
+        'launch-stats',
+        'launch_stats',
+        '',
+        'launch_event',
+        false,
+      ],
     ];
     for (const [hash, label, analysis, name, sort, column] of cases) {
       const table = tableOf(await analyze(analysis), name);

@@ -28,6 +28,8 @@ export const belowUrl = need('KINO_BELOW_URL');
 /** ... and on a run of many ranks. */
 export const wideUrl = need('KINO_WIDE_URL');
 export const wideFolder = need('KINO_WIDE');
+/** ... and on one trace of a host alone that was cut off, without steps and memory. */
+export const bareUrl = need('KINO_BARE_URL');
 /** ... and on runs with a known truth. */
 export const plantedUrl = need('KINO_PLANTED_URL');
 export const plantedFolder = need('KINO_PLANTED');
@@ -232,7 +234,8 @@ export async function visibleRows(page: Page, label: string): Promise<Record<str
         Object.fromEntries(
           [...row.querySelectorAll('[role=gridcell]')].map((c, i) => [
             heads[i]!,
-            (c.textContent ?? '').trim(),
+            // without the arrow into the timeline
+            ((c.querySelector('.jump-cell > span') ?? c).textContent ?? '').trim(),
           ]),
         ),
       );

@@ -8,11 +8,12 @@ import { HelpDialog } from './components/help-dialog';
 import { offer } from './components/commands';
 import { ALL_COMMANDS, Palette } from './components/palette';
 import { Toasts } from './components/toast';
+import { Tour } from './components/tour';
 import { pageOf, pages } from './pages';
 import type { PageInfo } from './pages/registry';
-import { isStarted, serverError } from './poll';
+import { isStarted, refresh, serverError } from './poll';
 import { currentRun, run, runs, view } from './state';
-import { SideBar } from './side-bar';
+import { isSideClosed, SideBar } from './side-bar';
 
 const isHelpOpen = signal(false);
 
@@ -57,15 +58,34 @@ function Content() {
   const page = pageOf(view.value);
   const Shown = usePage(page);
   if (!isStarted.value)
-    return serverError.value ? <ErrorBox message={serverError.value} /> : <Loading run={null} height={300} />;
+    return serverError.value ? (
+      <ErrorBox message={serverError.value} onRetry={() => void refresh()} />
+    ) : (
+      <Loading run={null} height={300} />
+    );
   if (runs.value.length === 0)
     return (
       <Page title="No runs yet">
-        <p>Traces appear here as soon as they are written to the folder or one of its subfolders.</p>
-        <p class="muted">
-          <code>torch.profiler.tensorboard_trace_handler</code> writes such traces; <code>kino demo</code>{' '}
-          creates a sample run.
-        </p>
+        <div class="first-steps">
+          <p>Traces appear here as soon as they are written to the folder or one of its subfolders.</p>
+          <section>
+            <h2>Record a program</h2>
+            <pre>kino record python train.py</pre>
+          </section>
+          <section>
+            <h2>Or write traces with torch.profiler</h2>
+            <pre>
+              {'with torch.profiler.profile(\n' +
+                '    on_trace_ready=torch.profiler.tensorboard_trace_handler("this folder"),\n' +
+                '    profile_memory=True, record_shapes=True) as prof:\n' +
+                '  for batch in loader:\n    train(batch)\n    prof.step()'}
+            </pre>
+          </section>
+          <section>
+            <h2>Or look at a sample run first</h2>
+            <pre>kino demo demo-run && kino serve demo-run --open</pre>
+          </section>
+        </div>
       </Page>
     );
   if (!page) return <Empty reason={`There is no page '${view.value}'.`} />;
@@ -86,7 +106,7 @@ function Content() {
         <Empty reason={missing} />
       </Page>
     );
-  if (typeof Shown === 'string') return <ErrorBox message={Shown} />;
+  if (typeof Shown === 'string') return <ErrorBox message={Shown} onRetry={() => location.reload()} />;
   if (!Shown) return <Loading run={null} height={300} />;
   return (
     <Guard of={`${view.value}\0${run.value}`}>
@@ -101,7 +121,8 @@ function onKey(event: KeyboardEvent): void {
   const typing = target?.matches?.('input, textarea, select, [contenteditable]') ?? false;
   const command = event.ctrlKey || event.metaKey;
   const plain = !typing && !command && !event.altKey;
-  if ((command && event.shiftKey && event.key.toLowerCase() === 'p') || (plain && event.key === '>'))
+  if (command && !event.shiftKey && event.key === 'b') isSideClosed.value = !isSideClosed.value;
+  else if ((command && event.shiftKey && event.key.toLowerCase() === 'p') || (plain && event.key === '>'))
     offer.value = offer.value ? null : ALL_COMMANDS;
   else if ((plain && event.key === '?') || event.key === 'F1') isHelpOpen.value = !isHelpOpen.value;
   else return;
@@ -138,6 +159,7 @@ export function App() {
       </main>
       {offer.value && <Palette of={offer.value} />}
       {isHelpOpen.value && <HelpDialog onClose={() => (isHelpOpen.value = false)} />}
+      <Tour />
       <Toasts />
     </>
   );

@@ -78,7 +78,7 @@ export function formatFloat(value: number): string {
 export function formatCell(value: CellValue, column: Column): string {
   if (value === null || value === undefined) return '–';
   if (typeof value === 'string') return value;
-  if (typeof value === 'boolean') return String(value);
+  if (typeof value === 'boolean') return value ? 'Yes' : 'No';
   switch (column.type) {
     case 'duration':
     case 'time':
@@ -88,7 +88,7 @@ export function formatCell(value: CellValue, column: Column): string {
     case 'percent':
       return formatPercent(value);
     case 'bool':
-      return value ? 'true' : 'false';
+      return value ? 'Yes' : 'No';
     default:
       return formatUnit(value, column.unit);
   }
@@ -99,6 +99,7 @@ export function formatUnit(value: number, unit?: string): string {
   if (unit === 'ns') return formatDuration(value);
   if (unit === 'bytes') return formatBytes(value);
   if (unit === '%' || unit === 'percent') return formatPercent(value);
+  if (unit === 'event') return String(value);
   if (Number.isInteger(value)) return unit === 'count' ? formatCount(value) : withUnit(String(value), unit);
   return withUnit(formatFloat(value), unit === 'count' ? undefined : unit);
 }
@@ -108,33 +109,86 @@ const withUnit = (text: string, unit?: string) => (unit ? `${text} ${unit}` : te
 /** The value to the last digit, for tooltips and exports. */
 export function exactCell(value: CellValue, column: Column): string {
   if (value === null || value === undefined) return '';
+  if (typeof value === 'boolean') return formatCell(value, column);
   if (typeof value !== 'number') return String(value);
   const unit = column.type === 'bytes' ? 'bytes' : column.type === 'percent' ? '%' : column.unit;
-  return unit && unit !== 'count' ? `${value} ${unit}` : String(value);
+  return unit && unit !== 'count' && unit !== 'event' ? `${value} ${unit}` : String(value);
 }
 
-/** est_sm_efficiency → Est. SM efficiency: heads of columns that were given no title. */
+/** The value to the last digit as text of a cell: 1,622,465 ns. */
+export function fullCell(value: CellValue, column: Column): string {
+  if (typeof value !== 'number' || column.type === 'bool') return formatCell(value, column);
+  const unit = column.type === 'bytes' ? 'B' : column.type === 'percent' ? '%' : column.unit;
+  const text = Number.isInteger(value) && unit && unit !== 'event' ? formatCount(value) : String(value);
+  return unit && unit !== 'count' && unit !== 'event' ? `${text} ${unit}` : text;
+}
+
+/** What is called differently than its words. */
+const TITLES: Record<string, string> = {
+  s_name: 'Name',
+  s_cat: 'Category',
+  cat: 'Category',
+  ts: 'Start',
+  event_idx: 'Event',
+  event_id: 'Event',
+  aten_op_name: 'Operator',
+  occurrence_count: 'Count',
+  num_kernels: 'Kernels',
+  kernel_dur_sum: 'Kernel time',
+  s_user_annotation: 'Annotation',
+  user_annotation: 'Event of the annotation',
+  comp_comm_overlap_pctg: 'Overlap',
+  is_ok: 'OK',
+  op_is_tensor_cores_eligible: 'Operator could use tensor cores',
+  memcpy: 'Copies',
+  memset: 'Memsets',
+  seq: 'Sequence number',
+};
+
+const WORDS: Record<string, string> = {
+  gpu: 'GPU',
+  cpu: 'CPU',
+  sm: 'SM',
+  tc: 'TC',
+  id: 'ID',
+  ts: 'time',
+  dur: 'duration',
+  pctg: '%',
+  est: 'est.',
+  avg: 'mean',
+  std: 'std. dev.',
+  stddev: 'std. dev.',
+  p25: '25th percentile',
+  p50: 'median',
+  p75: '75th percentile',
+  op: 'operator',
+  pid: 'PID',
+  tid: 'TID',
+  idx: 'index',
+  bw: 'bandwidth',
+  seq: 'sequence',
+  comp: 'computation',
+  comm: 'communication',
+  memcpy: 'copy',
+  stats: 'statistics',
+  mfu: 'MFU',
+  hfu: 'HFU',
+  flops: 'FLOPs',
+  tflops: 'TFLOP/s',
+  gbps: 'GB/s',
+  dtype: 'data type',
+  fwd: 'forward',
+  bwd: 'backward',
+};
+
+/** est_sm_efficiency → Est. SM efficiency: heads of columns and tables that were given no title. */
 export function titleOf(name: string): string {
-  const known: Record<string, string> = {
-    gpu: 'GPU',
-    cpu: 'CPU',
-    sm: 'SM',
-    tc: 'TC',
-    id: 'ID',
-    ts: 'Time',
-    dur: 'Duration',
-    pctg: '%',
-    est: 'est.',
-    avg: 'mean',
-    std: 'std. dev.',
-    ops: 'ops',
-    op: 'operator',
-    pid: 'PID',
-    tid: 'TID',
-  };
+  const own = TITLES[name];
+  if (own !== undefined) return own;
   const text = name
+    .replace(/^(is|has)_/, '')
     .split('_')
-    .map((word) => known[word.toLowerCase()] ?? word)
+    .map((word) => WORDS[word.toLowerCase()] ?? word)
     .join(' ');
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

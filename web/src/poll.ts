@@ -34,7 +34,7 @@ async function learn(): Promise<void> {
   serverVersion.value = status.version;
 }
 
-async function refresh(): Promise<void> {
+export async function refresh(): Promise<void> {
   try {
     const answer = await get<{ version: number; runs: RunInfo[] }>('runs');
     const changed = changedRuns(runs.peek(), answer.runs);

@@ -1,7 +1,8 @@
 // The left side: which run, span and workers; the pages; theme and help.
+import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import type { RunInfo, TraceInfo } from './api';
-import { Button, Checkbox, Dialog, Select } from './components/controls';
+import { Button, Checkbox, Dialog, SearchBox, Select } from './components/controls';
 import { formatBytes, formatCount, formatPercent } from './format';
 import type { PageInfo } from './pages/registry';
 import { serverError, serverVersion } from './poll';
@@ -12,6 +13,7 @@ import {
   runs,
   span,
   theme,
+  traceList,
   traces,
   traceText,
   view,
@@ -23,6 +25,24 @@ const groupTitles: Record<PageInfo['group'], string> = {
   deep: 'Deep analyses',
   tools: 'Tools',
 };
+
+/** Narrow windows start without it; the choice holds until the page goes. */
+export const isSideClosed = signal(innerWidth <= 900);
+
+function SideToggle() {
+  const text = isSideClosed.value ? 'Show the side bar (Ctrl+B)' : 'Hide the side bar (Ctrl+B)';
+  return (
+    <button
+      type="button"
+      class="button button-quiet side-toggle"
+      aria-label={text}
+      aria-expanded={!isSideClosed.value}
+      data-tip={text}
+      onClick={() => (isSideClosed.value = !isSideClosed.value)}>
+      ☰
+    </button>
+  );
+}
 
 function traceName(t: TraceInfo): string {
   const rank = t.rank === null ? null : `rank ${t.rank}`;
@@ -42,6 +62,83 @@ function whatAre(list: readonly TraceInfo[]): string {
   return ranks === 0 || ranks === list.length ? 'workers' : 'processes';
 }
 
+/** The traces that a text of ranks means (of numbers of traces where ranks are not known); null: it is no such text. */
+export function tracesOfText(list: readonly TraceInfo[], text: string): number[] | null {
+  const wanted = traceList(text.replaceAll(' ', ''));
+  if (wanted === null) return null;
+  const hasRanks = list.some((t) => t.rank !== null);
+  return list.filter((t) => wanted.includes(hasRanks ? (t.rank ?? -1) : t.trace)).map((t) => t.trace);
+}
+
+/** What the pages are about: nothing chosen, or everything, is all of them. */
+function choose(list: readonly TraceInfo[], next: readonly number[]): void {
+  traces.value = next.length === 0 || next.length === list.length ? null : [...next];
+}
+
+function WorkerDialog({ list, onClose }: { list: readonly TraceInfo[]; onClose: () => void }) {
+  const [picked, setPicked] = useState<ReadonlySet<number>>(
+    () => new Set(traces.value ?? list.map((t) => t.trace)),
+  );
+  const [filter, setFilter] = useState('');
+  const [range, setRange] = useState('');
+  const shown = list.filter((t) => traceName(t).toLowerCase().includes(filter.toLowerCase()));
+  const set = (which: readonly TraceInfo[], isOn: boolean) => {
+    const next = new Set(picked);
+    for (const t of which) isOn ? next.add(t.trace) : next.delete(t.trace);
+    setPicked(next);
+  };
+  const ofRange = range === '' ? null : tracesOfText(list, range);
+  return (
+    <Dialog title="Workers" onClose={onClose}>
+      <div class="toolbar">
+        <SearchBox value={filter} onChange={setFilter} label="Filter workers" delay={0} />
+        <Button onClick={() => set(shown, true)}>All</Button>
+        <Button onClick={() => set(shown, false)}>None</Button>
+        <label class="field">
+          <span class="field-label">Ranks</span>
+          <input
+            type="text"
+            value={range}
+            placeholder="0-3,8"
+            aria-invalid={range !== '' && ofRange === null}
+            onInput={(e) => {
+              const text = e.currentTarget.value;
+              setRange(text);
+              const found = text === '' ? null : tracesOfText(list, text);
+              if (found) setPicked(new Set(found));
+            }}
+          />
+        </label>
+        <span class="muted" aria-live="polite">
+          {formatCount(picked.size)} of {formatCount(list.length)}
+        </span>
+      </div>
+      <div class="check-grid worker-list">
+        {shown.map((t) => (
+          <Checkbox
+            key={t.trace}
+            label={traceName(t)}
+            checked={picked.has(t.trace)}
+            onChange={(on) => set([t], on)}
+          />
+        ))}
+      </div>
+      <Button
+        kind="primary"
+        disabled={picked.size === 0}
+        onClick={() => {
+          choose(
+            list,
+            list.filter((t) => picked.has(t.trace)).map((t) => t.trace),
+          );
+          onClose();
+        }}>
+        Show {picked.size === list.length ? 'all' : formatCount(picked.size)}
+      </Button>
+    </Dialog>
+  );
+}
+
 function WorkerPicker({ of }: { of: RunInfo }) {
   const [choosing, setChoosing] = useState(false);
   const list = shownTraces(of, span.value);
@@ -50,16 +147,11 @@ function WorkerPicker({ of }: { of: RunInfo }) {
   const value = chosen === null ? '' : traceText(chosen);
   const options = [
     { value: '', label: `All ${list.length} ${whatAre(list)}` },
+    { value: 'choose', label: 'Choose several…' },
     ...list.map((t) => ({ value: String(t.trace), label: traceName(t) })),
   ];
   if (chosen !== null && chosen.length > 1)
     options.push({ value, label: `${chosen.length} workers: ${value}` });
-  options.push({ value: 'choose', label: 'Choose several…' });
-  const toggle = (trace: number, on: boolean) => {
-    const all = list.map((t) => t.trace);
-    const next = all.filter((t) => (t === trace ? on : (chosen ?? all).includes(t)));
-    traces.value = next.length === 0 || next.length === all.length ? null : next;
-  };
   return (
     <>
       <Select
@@ -69,24 +161,10 @@ function WorkerPicker({ of }: { of: RunInfo }) {
         options={options}
         onChange={(v) => {
           if (v === 'choose') setChoosing(true);
-          else traces.value = v === '' ? null : v.split(',').map(Number);
+          else traces.value = v === '' ? null : traceList(v);
         }}
       />
-      {choosing && (
-        <Dialog title="Workers" onClose={() => setChoosing(false)}>
-          <div class="check-grid">
-            {list.map((t) => (
-              <Checkbox
-                key={t.trace}
-                label={traceName(t)}
-                checked={chosen === null || chosen.includes(t.trace)}
-                onChange={(on) => toggle(t.trace, on)}
-              />
-            ))}
-          </div>
-          <Button onClick={() => (traces.value = null)}>All workers</Button>
-        </Dialog>
-      )}
+      {choosing && <WorkerDialog list={list} onClose={() => setChoosing(false)} />}
     </>
   );
 }
@@ -138,6 +216,12 @@ interface SideBarProps {
 
 export function SideBar({ pages, onHelp, onPalette }: SideBarProps) {
   const now = currentRun.value;
+  if (isSideClosed.value)
+    return (
+      <aside class="side-closed" aria-label="Run and pages">
+        <SideToggle />
+      </aside>
+    );
   const here = view.value;
   const labels = runLabels(runs.value);
   return (
@@ -145,6 +229,8 @@ export function SideBar({ pages, onHelp, onPalette }: SideBarProps) {
       <div class="brand">
         <span class="brand-mark" aria-hidden="true" /> <b>Kino</b>{' '}
         <span class="muted">{serverVersion.value}</span>
+        <div class="spacer" />
+        <SideToggle />
       </div>
       <div class="pickers">
         {runs.value.length > 0 && (

@@ -212,3 +212,10 @@ describe('small helpers', () => {
     expect(parseCreate('v', 'CREATE VIEW v AS SELECT 1').kind).toBe('view');
   });
 });
+
+it('axes of bytes have ticks that are round in KiB, MiB and GiB', () => {
+  const gib = 2 ** 30;
+  expect(ticksOf(0, 67 * gib, 4, 'bytes')).toEqual([0, 32 * gib, 64 * gib, 96 * gib]);
+  expect(ticksOf(0, 3000, 3, 'bytes')).toEqual([0, 1024, 2048, 3072]);
+  expect(ticksOf(0, 3000, 3)).toEqual([0, 1000, 2000, 3000]);
+});

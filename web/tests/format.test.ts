@@ -88,7 +88,7 @@ describe('cells', () => {
     expect(formatCell(1500, column('int', 'count'))).toBe('1,500');
     expect(formatCell(1500, column('int'))).toBe('1500');
     expect(formatCell(1.5, column('percent'))).toBe('1.5 %');
-    expect(formatCell(true, column('bool'))).toBe('true');
+    expect(formatCell(true, column('bool'))).toBe('Yes');
     expect(formatCell('a', column('string'))).toBe('a');
   });
   it('shows what is missing as missing, never as 0', () => {

@@ -64,10 +64,12 @@ describe('trees of rows', () => {
 
 describe('the tree of a diff', () => {
   it('names pairs', () => {
-    expect(pairName('nn.Module: Linear', 'nn.Module: Linear')).toBe('Linear');
-    expect(pairName('Blank', 'aten::mm')).toBe('+ aten::mm');
-    expect(pairName('aten::mm', 'Blank')).toBe('− aten::mm');
-    expect(pairName('CompositeNodes', 'aten::mm')).toBe('several → aten::mm');
+    expect(pairName('nn.Module: Linear', 'nn.Module: Linear', 'x')).toBe('Linear');
+    expect(pairName('Blank', 'aten::mm', 'x')).toBe('+ aten::mm');
+    expect(pairName('aten::mm', 'Blank', 'x')).toBe('− aten::mm');
+    expect(pairName('CompositeNodes', 'aten::mm', 'aten::add and 3 more')).toBe(
+      'aten::add and 3 more → aten::mm',
+    );
   });
   it('makes parents of paths', () => {
     const made = pairTree({

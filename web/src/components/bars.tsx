@@ -120,7 +120,7 @@ function axisOf({ boxes, percent, unit }: DrawProps, room: number) {
   const high = percent ? 100 : Math.max(0, ...ends) * 1.04 || (low < 0 ? 0 : 1);
   const ticks = percent
     ? [0, 25, 50, 75, 100]
-    : ticksOf(low, high, room).filter((t) => t >= low && t <= high);
+    : ticksOf(low, high, room, unit).filter((t) => t >= low && t <= high);
   const text = (v: number) => (percent ? `${v} %` : v === 0 ? '0' : formatUnit(v, unit));
   return { ticks, text, share: (v: number) => (v - low) / (high - low || 1) };
 }
@@ -135,15 +135,36 @@ function tipText({ categories, series, unit, values, stacked }: DrawProps, box: 
   return `${categories[box.category]}\n${series[box.series]}: ${formatUnit(box.value, unit)}${share}${sum}`;
 }
 
-/** What a box has wherever it is. */
+/** What a box has wherever it is. Those that lead somewhere are reached by Tab, one at a time, and the arrow keys. */
 function boxOf(props: DrawProps, box: Box) {
-  const { colors, onSelect } = props;
+  const { boxes, colors, onSelect } = props;
+  const tip = tipText(props, box);
+  const look = { 'data-tip': tip, fill: colors[box.series] };
+  if (!onSelect) return look;
+  const isFirst = boxes.find((b) => b.category === box.category) === box;
   return {
-    'data-tip': tipText(props, box),
-    fill: colors[box.series],
-    class: onSelect ? 'clickable' : undefined,
-    onClick: () => onSelect?.(box.category, box.series),
+    ...look,
+    class: 'clickable',
+    role: 'button' as const,
+    'aria-label': tip.replaceAll('\n', ', '),
+    tabindex: isFirst && box.category === boxes[0]!.category ? 0 : -1,
+    'data-bar': isFirst ? box.category : undefined,
+    onClick: () => onSelect(box.category, box.series),
+    onKeyDown: (event: KeyboardEvent) => {
+      if (event.key === 'Enter' || event.key === ' ') onSelect(box.category, box.series);
+      else if (!step(event, box.category)) return;
+      event.preventDefault();
+    },
   };
+}
+
+/** To the bar beside the one with the focus; false: the key does something else. */
+function step(event: KeyboardEvent, category: number): boolean {
+  const way = /^Arrow(Right|Down)$/.test(event.key) ? 1 : /^Arrow(Left|Up)$/.test(event.key) ? -1 : 0;
+  if (way === 0) return false;
+  const chart = (event.currentTarget as Element).closest('svg');
+  chart?.querySelector<SVGElement>(`[data-bar="${category + way}"]`)?.focus();
+  return true;
 }
 
 function Upright(props: DrawProps) {
@@ -161,7 +182,11 @@ function Upright(props: DrawProps) {
   const stride = labelStride(categories.length, room, longest + 10);
   const y = (v: number) => top + tall * (1 - share(v));
   return (
-    <svg width={width} height={height} role="img" aria-label={props.title ?? 'bars'}>
+    <svg
+      width={width}
+      height={height}
+      role={props.onSelect ? 'group' : 'img'}
+      aria-label={props.title ?? 'bars'}>
       {ticks.map((t) => (
         <g key={t}>
           <line x1={left} x2={width - right} y1={y(t)} y2={y(t)} class="grid-line" />
@@ -208,7 +233,11 @@ function Lying(props: DrawProps) {
   const bar = Math.min((slot * 0.76) / slots, 26);
   const x = (v: number) => left + room * share(v);
   return (
-    <svg width={width} height={height} role="img" aria-label={props.title ?? 'bars'}>
+    <svg
+      width={width}
+      height={height}
+      role={props.onSelect ? 'group' : 'img'}
+      aria-label={props.title ?? 'bars'}>
       {ticks.map((t) => (
         <g key={t}>
           <line x1={x(t)} x2={x(t)} y1={top} y2={height - bottom} class="grid-line" />

@@ -2,7 +2,8 @@
 import type { ComponentChildren } from 'preact';
 import type { RunInfo } from '../api';
 import { formatPercent } from '../format';
-import { currentRun } from '../state';
+import { currentRun, traces, traceText } from '../state';
+import { adviceFor } from './advice';
 import { Sentence } from './said';
 
 export function Help({ text }: { text: string }) {
@@ -19,14 +20,39 @@ interface PageProps {
   actions?: ComponentChildren;
   children?: ComponentChildren;
   fill?: boolean;
+  /** the rank that the page itself has chosen; 'all' or left out: those at the left; null: the page is about none */
+  rank?: string | null;
 }
 
-export function Page({ title, help, actions, children, fill }: PageProps) {
+/** Which ranks the numbers are of; nothing where there is one. */
+function Scope({ rank }: { rank?: string }) {
+  const list = currentRun.value?.traces ?? [];
+  const ranks = list.flatMap((t) => (t.rank === null ? [] : [t.rank]));
+  if (ranks.length < 2) return null;
+  const chosen = traces.value;
+  const shown = list.flatMap((t) =>
+    t.rank !== null && (chosen === null || chosen.includes(t.trace)) ? [t.rank] : [],
+  );
+  const isOne = rank !== undefined && /^\d+$/.test(rank);
+  const text = isOne
+    ? `rank ${rank} of ${ranks.length}`
+    : shown.length === ranks.length
+      ? `all ${ranks.length} ranks`
+      : `${shown.length === 1 ? 'rank' : 'ranks'} ${traceText(shown)} of ${ranks.length}`;
+  return (
+    <span class="scope" data-tip="Whose numbers this page shows">
+      {text}
+    </span>
+  );
+}
+
+export function Page({ title, help, actions, children, fill, rank }: PageProps) {
   return (
     <div class={fill ? 'page page-fill' : 'page'}>
       <header class="page-head">
         <h1>{title}</h1>
         {help && <Help text={help} />}
+        {rank !== null && <Scope rank={rank} />}
         <div class="spacer" />
         {actions}
       </header>
@@ -45,7 +71,7 @@ interface PanelProps {
 
 export function Panel({ title, help, actions, children, class: extra }: PanelProps) {
   return (
-    <section class={extra ? `panel ${extra}` : 'panel'} aria-label={title}>
+    <section class={extra ? `panel ${extra}` : 'panel'} role="group" aria-label={title}>
       {(title || actions) && (
         <header class="panel-head">
           {title && <h2>{title}</h2>}
@@ -91,10 +117,14 @@ export function Loading({ run, height = 160 }: { run?: RunInfo | null; height?: 
 }
 
 export function Empty({ reason }: { reason: string }) {
+  const advice = adviceFor(reason);
   return (
-    <p class="empty">
-      <Sentence text={reason} />
-    </p>
+    <div class="empty">
+      <p>
+        <Sentence text={reason} />
+      </p>
+      {advice && <p class="advice">{advice}</p>}
+    </div>
   );
 }
 

@@ -13,6 +13,7 @@ import { download } from './download';
 import {
   columnWidths,
   filterRows,
+  totalsOf,
   groupRows,
   sortRows,
   toCsv,
@@ -22,7 +23,11 @@ import {
   type Sort,
 } from './table-model';
 import { HeadRow } from './table-head';
-import { Row } from './table-row';
+import { ColumnMenu } from './column-menu';
+import { copyFull } from './copy';
+import { roomBefore, Row, Sums } from './table-row';
+import { columnChoice } from './use-columns';
+import { useLeadWidth } from './use-lead-width';
 import { digitWidth } from './use-size';
 import { useVirtual } from './use-virtual';
 
@@ -41,6 +46,10 @@ export interface DataTableProps {
   exportUrl?: (format: 'csv') => string;
   selected?: (row: CellValue[], index: number) => boolean;
   tools?: VNode;
+  /** Columns that overlap (totals of nested calls): no sums of them. */
+  unsummed?: readonly string[];
+  /** `height` is all there is; otherwise a table may be as high as the window. */
+  isFixed?: boolean;
   /** The event a row stands for; otherwise what its columns say. False: rows stand for nothing. */
   jump?: false | ((row: CellValue[]) => Wish | null);
 }
@@ -71,11 +80,19 @@ export function DataTable(props: DataTableProps) {
   const [open, setOpen] = useKept<ReadonlySet<string>>(`${id}.open`, new Set());
   const sort = parseSort(sortKey.value);
 
-  const shown = useMemo(() => {
+  const choice = columnChoice(id).value;
+  const exact = urlSignal(`${id}.exact`, '');
+  const offered = useMemo(() => {
     const names = columns ?? table.columns.map((c) => c.name);
     return names.map((n) => table.columns.findIndex((c) => c.name === n)).filter((i) => i >= 0);
   }, [table, columns?.join()]);
-  const heads = shown.map((c) => titles?.[table.columns[c]!.name] ?? titleOf(table.columns[c]!.name));
+  const shown = useMemo(() => {
+    const isShown = (name: string) => name === sort?.column || !choice.hidden.includes(name);
+    const left = offered.filter((i) => isShown(table.columns[i]!.name));
+    return left.length > 0 ? left : offered.slice(0, 1);
+  }, [offered, choice.hidden, sort?.column]);
+  const titleAt = (c: number) => titles?.[table.columns[c]!.name] ?? titleOf(table.columns[c]!.name);
+  const heads = shown.map(titleAt);
   const rows = useMemo(
     () => sortRows(table, filterRows(table, filterKey.value, search), sort),
     [table, filterKey.value, sortKey.value],
@@ -83,7 +100,7 @@ export function DataTable(props: DataTableProps) {
   const items = useMemo<Item[]>(
     () =>
       groupKey.value
-        ? groupRows(table, rows, groupKey.value, sort, open)
+        ? groupRows(table, rows, groupKey.value, sort, open, props.unsummed)
         : rows.map((row) => ({ kind: 'row', row })),
     [rows, groupKey.value, open],
   );
@@ -127,6 +144,19 @@ export function DataTable(props: DataTableProps) {
         <button
           type="button"
           class="button button-quiet"
+          aria-pressed={exact.value !== ''}
+          data-tip="Show numbers to the last digit"
+          onClick={() => (exact.value = exact.value === '' ? '1' : '')}>
+          Exact
+        </button>
+        <ColumnMenu
+          id={id}
+          sorted={sort?.column ?? null}
+          columns={offered.map((c) => ({ name: table.columns[c]!.name, title: titleAt(c) }))}
+        />
+        <button
+          type="button"
+          class="button button-quiet"
           data-tip="Save the visible rows as CSV"
           onClick={() => download(`${id}.csv`, 'text/csv', toCsv(table, rows, shown))}>
           CSV
@@ -155,6 +185,9 @@ export function DataTable(props: DataTableProps) {
           {...props}
           table={table}
           items={items}
+          rows={rows}
+          isExact={exact.value !== ''}
+          fixed={choice.widths}
           shown={shown}
           heads={heads}
           sort={sort}
@@ -170,6 +203,10 @@ export function DataTable(props: DataTableProps) {
 
 interface GridProps extends Omit<DataTableProps, 'sort'> {
   items: Item[];
+  rows: readonly number[];
+  isExact: boolean;
+  /** widths by hand */
+  fixed: Readonly<Record<string, number>>;
   shown: number[];
   heads: string[];
   sort: Sort | null;
@@ -187,7 +224,10 @@ function Grid(props: GridProps) {
     return item === undefined ? String(i) : item.kind === 'row' ? `r${item.row}` : `g${item.key}`;
   };
   const virtual = useVirtual(scroller, items.length, rowHeight, keyOf);
-  const widths = useMemo(() => columnWidths(table, shown, heads, digitWidth()), [table, shown]);
+  const widths = useMemo(
+    () => columnWidths(table, shown, heads, digitWidth(), props.fixed),
+    [table, shown, props.fixed],
+  );
 
   useLayoutEffect(() => {
     scroller.current!.scrollTop = recall(`${props.id}.scroll`, 0);
@@ -197,6 +237,10 @@ function Grid(props: GridProps) {
     return jump || (() => null);
   }, [table, props.jump]);
   const linkAt = linkColumn(table, shown);
+  const sortedAt = shown.find((c) => table.columns[c]!.name === sort?.column) ?? -1;
+  const sums = useMemo(() => totalsOf(table, props.rows, props.unsummed), [table, props.rows]);
+  const hasSums = props.rows.length > 1 && shown.some((c, i) => i > 0 && sums[c] !== null);
+  const lead = useLeadWidth(scroller, [shown, widths]);
 
   const act = (item: Item | undefined) => {
     if (!item) return;
@@ -248,7 +292,7 @@ function Grid(props: GridProps) {
       role={expand || items[0]?.kind === 'group' ? 'treegrid' : 'grid'}
       tabIndex={0}
       aria-label={table.title ?? titleOf(table.name)}
-      aria-rowcount={items.length + 1}
+      aria-rowcount={items.length + (hasSums ? 2 : 1)}
       aria-colcount={shown.length}
       onKeyDown={onKey}
       onScroll={(e) => keep(`${props.id}.scroll`, e.currentTarget.scrollTop)}
@@ -256,9 +300,19 @@ function Grid(props: GridProps) {
       style={{
         '--columns': widths.template,
         '--minimum': `${widths.minimum}px`,
-        maxHeight: `${props.height ?? 520}px`,
-      }}>
-      <HeadRow table={table} shown={shown} heads={heads} sort={sort} onHead={props.onHead} />
+        '--lead': `${lead}px`,
+        maxHeight: props.isFixed ? `${props.height}px` : `max(${props.height ?? 520}px, calc(100vh - 150px))`,
+      }}
+      onCopy={(e) => copyFull(e, scroller.current!, table, items[active], shown)}>
+      <HeadRow
+        id={props.id}
+        table={table}
+        shown={shown}
+        heads={heads}
+        sort={sort}
+        lead={linkAt}
+        onHead={props.onHead}
+      />
       <div class="table-body" role="rowgroup" style={{ height: `${virtual.getTotalSize()}px` }}>
         {virtual.getVirtualItems().map((at) => {
           const item = items[at.index];
@@ -275,6 +329,7 @@ function Grid(props: GridProps) {
                 {...props}
                 wish={wish}
                 linkAt={linkAt}
+                sortedAt={sortedAt}
                 item={item}
                 index={at.index}
                 active={at.index === active}
@@ -291,6 +346,22 @@ function Grid(props: GridProps) {
           );
         })}
       </div>
+      {hasSums && (
+        <div class="table-row table-foot" role="row" aria-rowindex={items.length + 2}>
+          <div role="gridcell" class="cell" style={{ gridColumn: `span ${roomBefore(shown, sums)}` }}>
+            Total of {formatRows(props.rows.length)}
+          </div>
+          <Sums
+            table={table}
+            of={shown.slice(roomBefore(shown, sums))}
+            sums={sums}
+            rows={props.rows.length}
+            isExact={props.isExact}
+            linkAt={linkAt}
+            sortedAt={sortedAt}
+          />
+        </div>
+      )}
     </div>
   );
 }

@@ -1,9 +1,11 @@
 // All keys, on one sheet: those that hold everywhere and those of the page that is shown.
 import { keyHelp } from './commands';
-import { Dialog } from './controls';
+import { Button, Dialog } from './controls';
+import { startTour } from './tour';
 
 const everywhere = [
   ['Ctrl+Shift+P, >', 'commands: go to a page, run or analysis; switch the theme'],
+  ['Ctrl+B', 'show or hide the side bar'],
   ['?, F1', 'this sheet'],
   ['Esc', 'close a dialog, clear a filter'],
   ['Tab, Shift+Tab', 'next, previous control'],
@@ -49,6 +51,15 @@ export function HelpDialog({ onClose }: { onClose: () => void }) {
           />
         ))}
       </div>
+      <p>
+        <Button
+          onClick={() => {
+            onClose();
+            startTour();
+          }}>
+          Guided tour
+        </Button>
+      </p>
       <p class="muted">
         The URL restores what you see: copy it to share it.{' '}
         <a href="./licenses.txt" target="_blank" rel="noreferrer">

@@ -4,6 +4,7 @@ import { pages } from '../pages';
 import { analyses, chooseRun, goTo, runs, theme } from '../state';
 import { commands, offer, type Command, type Offer } from './commands';
 import { Dialog } from './controls';
+import { startTour } from './tour';
 
 /** Letters in order, closer together and nearer to the start is better; -1: does not fit. */
 export function rank(text: string, wanted: string): number {
@@ -25,6 +26,7 @@ export function rank(text: string, wanted: string): number {
 function allCommands(): Command[] {
   return [
     ...commands.value,
+    { id: 'tour', title: 'Guided tour', run: startTour },
     ...pages.map((p) => ({ id: `page ${p.id}`, title: `Go to ${p.title}`, run: () => goTo(p.id) })),
     ...runs.value.map((r) => ({
       id: `run ${r.name}`,

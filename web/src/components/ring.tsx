@@ -1,5 +1,6 @@
 // A ring: shares of a whole, with a legend that carries the numbers.
-import { formatPercent, formatUnit, shorten } from '../format';
+import { formatPercent, formatUnit } from '../format';
+import { labelsOf } from './labels';
 import { seriesColor } from './scale';
 import { Empty } from './basic';
 
@@ -44,6 +45,10 @@ function arc(from: number, to: number, outer: number, inner: number): string {
 
 export function Ring({ items, unit, top = 10, title, onSelect, size = 132 }: RingProps) {
   const parts = ringParts(items, top);
+  const labels = labelsOf(
+    parts.map((p) => p.name),
+    44,
+  );
   const total = parts.reduce((s, p) => s + p.value, 0);
   if (!(total > 0))
     return (
@@ -82,17 +87,17 @@ export function Ring({ items, unit, top = 10, title, onSelect, size = 132 }: Rin
         </text>
       </svg>
       <ul class="legend">
-        {slices.map((p) => (
+        {slices.map((p, i) => (
           <li key={p.name} data-tip={p.text}>
             {onSelect && !p.rest ? (
               <button type="button" onClick={() => select(p)}>
                 <i style={{ background: p.color }} />
-                <span>{shorten(p.name, 44)}</span>
+                <span>{labels[i]}</span>
               </button>
             ) : (
               <span class="legend-name">
                 <i style={{ background: p.color }} />
-                <span>{shorten(p.name, 44)}</span>
+                <span>{labels[i]}</span>
               </span>
             )}
             <b>{formatPercent((100 * p.value) / total)}</b>

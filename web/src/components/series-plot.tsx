@@ -5,6 +5,7 @@ import 'uplot/dist/uPlot.min.css';
 import { formatUnit } from '../format';
 import { cssColor, isDark } from '../state';
 import type { SeriesProps } from './series';
+import { byteSteps } from './scale';
 import { useSize } from './use-size';
 
 const resolve = (color: string) => {
@@ -36,7 +37,15 @@ function optionsOf(props: SeriesProps, width: number): uPlot.Options {
     legend: { live: true },
     axes: [
       { stroke: ink, grid, ticks: grid, font, values: tick(xUnit), space: 90 },
-      { stroke: ink, grid, ticks: grid, font, values: tick(y), size: 76 },
+      {
+        stroke: ink,
+        grid,
+        ticks: grid,
+        font,
+        values: tick(y),
+        size: 76,
+        ...(y === 'bytes' ? { incrs: byteSteps } : {}),
+      },
     ],
     series: [
       { label: 'at', value: (_, v) => (v === null ? '–' : formatUnit(v, xUnit)) },

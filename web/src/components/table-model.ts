@@ -2,6 +2,7 @@
 // (places in table.rows) and texts are made only for what is compared or seen.
 import type { CellValue, Column, Table } from '../api';
 import { formatCell } from '../format';
+import { readable } from './readable';
 
 /** Columns of SQL have no type: those with nothing but numbers are numbers. */
 export function withTypes(table: Table): Table {
@@ -25,9 +26,26 @@ export type Item =
 export const isNumeric = (column: Column): boolean =>
   column.type !== 'string' && column.type !== 'json' && column.type !== 'bool' && column.type !== 'any';
 
+/** Means, extremes and the like: numbers of which a sum says nothing. */
+const STATISTIC = /(^|_)(mean|avg|average|min|max|median|std|stddev|p\d+|longest|first|last|peak|of)(_|$)/;
+
 /** Whether the sum over rows means something. */
 export const isSummable = (column: Column): boolean =>
-  column.type === 'duration' || column.type === 'bytes' || (column.type === 'int' && column.unit === 'count');
+  !STATISTIC.test(column.name) &&
+  (column.type === 'duration' ||
+    column.type === 'bytes' ||
+    (column.type === 'int' && column.unit === 'count'));
+
+/** Sums over rows by the places of columns; null where there is nothing to add. */
+export function totalsOf(
+  table: Table,
+  rows: readonly number[],
+  without: readonly string[] = [],
+): (number | null)[] {
+  return table.columns.map((c, i) =>
+    isSummable(c) && !without.includes(c.name) ? sumOf(table, rows, i) : null,
+  );
+}
 
 /** Numbers before texts, missing values last whatever the direction. */
 export function compareCells(a: CellValue, b: CellValue, descending: boolean): number {
@@ -90,6 +108,7 @@ export function groupRows(
   by: string,
   sort: Sort | null,
   open: ReadonlySet<string>,
+  without: readonly string[] = [],
 ): Item[] {
   const at = table.columns.findIndex((c) => c.name === by);
   if (at < 0) return rows.map((row) => ({ kind: 'row', row }));
@@ -105,9 +124,9 @@ export function groupRows(
   const made = [...groups].map(([key, list]) => ({
     kind: 'group' as const,
     key,
-    text: formatCell(JSON.parse(key) as CellValue, column),
+    text: textOf(JSON.parse(key) as CellValue, column),
     rows: list,
-    sums: table.columns.map((c, i) => (isSummable(c) ? sumOf(table, list, i) : null)),
+    sums: totalsOf(table, list, without),
     open: open.has(key),
   }));
   const sortAt = sort ? table.columns.findIndex((c) => c.name === sort.column) : -1;
@@ -152,6 +171,10 @@ export function toJson(table: Table, rows: readonly number[], columns: readonly 
   return `${JSON.stringify(objects, null, 1)}\n`;
 }
 
+/** What a cell shows: names of kernels folded, everything else as on the command line. */
+export const textOf = (value: CellValue, column: Column): string =>
+  typeof value === 'string' ? readable(value) : formatCell(value, column);
+
 export interface Widths {
   template: string;
   minimum: number;
@@ -163,15 +186,21 @@ export function columnWidths(
   columns: readonly number[],
   heads: readonly string[],
   digit: number,
+  fixed: Readonly<Record<string, number>> = {},
 ): Widths {
   const step = Math.max(1, Math.floor(table.rows.length / 200));
   let minimum = 0;
   let grows = false;
   const parts = columns.map((c, i) => {
     const column = table.columns[c]!;
+    const own = fixed[column.name];
+    if (own !== undefined) {
+      minimum += own;
+      return `${own}px`;
+    }
     let letters = 0;
     for (let row = 0; row < table.rows.length; row += step)
-      letters = Math.max(letters, formatCell(table.rows[row]![c] ?? null, column).length);
+      letters = Math.max(letters, textOf(table.rows[row]![c] ?? null, column).length);
     const text = !isNumeric(column) && letters > 14;
     const wanted =
       Math.max(Math.min(heads[i]!.length, 28) * digit * 0.9 + 14, Math.min(letters, 64) * digit) + 20;

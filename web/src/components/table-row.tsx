@@ -2,10 +2,11 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { CellValue, Column, Table } from '../api';
-import { exactCell, formatCell } from '../format';
+import { exactCell, formatCell, fullCell } from '../format';
 import type { Wish } from '../wish';
 import { JumpCell } from './jump';
-import { isNumeric, type Item } from './table-model';
+import { stickiness } from './table-head';
+import { isNumeric, textOf, type Item } from './table-model';
 
 export interface RowProps {
   id: string;
@@ -20,6 +21,10 @@ export interface RowProps {
   /** The event the row stands for, and the column whose cells lead to it. */
   wish: (row: CellValue[]) => Wish | null;
   linkAt: number;
+  /** the column that sorts; -1: none */
+  sortedAt: number;
+  /** numbers to the last digit */
+  isExact: boolean;
   item: Item;
   index: number;
   active: boolean;
@@ -29,13 +34,44 @@ export interface RowProps {
 
 /** While scrolling, rows that stay are the same: their content is made once. */
 export function Row(props: RowProps) {
-  const { table, item, index, active, opened, shown, open, cell, selected, onRow, wish } = props;
-  const inputs = [table, item, index, active, opened, shown, open, cell, selected, onRow, wish];
+  const {
+    table,
+    item,
+    index,
+    active,
+    opened,
+    shown,
+    open,
+    cell,
+    selected,
+    onRow,
+    wish,
+    linkAt,
+    sortedAt,
+    isExact,
+  } = props;
+  const inputs = [
+    table,
+    item,
+    index,
+    active,
+    opened,
+    shown,
+    open,
+    cell,
+    selected,
+    onRow,
+    wish,
+    linkAt,
+    sortedAt,
+    isExact,
+  ];
   return useMemo(() => rowContent(props), inputs);
 }
 
 function rowContent(props: RowProps) {
-  const { table, item, shown, index, active, opened, onClick, onRow, expand, linkAt } = props;
+  const { table, item, shown, index, active, opened, onClick, onRow, expand, linkAt, sortedAt, isExact } =
+    props;
   const to = item.kind === 'row' ? props.wish(table.rows[item.row]!) : null;
   const frame = {
     id: `${props.id}-row-${index}`,
@@ -48,9 +84,7 @@ function rowContent(props: RowProps) {
     onClick,
   };
   if (item.kind === 'group') {
-    // The name of the group takes the columns before the first sum.
-    const first = shown.findIndex((c, i) => i > 0 && item.sums[c] !== null);
-    const lead = first < 0 ? shown.length : first;
+    const lead = roomBefore(shown, item.sums);
     return (
       <div {...frame} aria-expanded={item.open}>
         <div role="gridcell" class="cell" aria-colspan={lead} style={{ gridColumn: `span ${lead}` }}>
@@ -59,18 +93,16 @@ function rowContent(props: RowProps) {
           </span>
           {item.text} <span class="muted">{item.rows.length}</span>
         </div>
-        {shown.slice(lead).map((c) => (
-          <div key={c} role="gridcell" class={isNumeric(table.columns[c]!) ? 'cell number' : 'cell'}>
-            {item.sums[c] === null ? '' : formatCell(item.sums[c]!, table.columns[c]!)}
-          </div>
-        ))}
+        <Sums {...props} of={shown.slice(lead)} sums={item.sums} rows={item.rows.length} />
       </div>
     );
   }
   const row = table.rows[item.row]!;
   const contentOf = (c: number) => {
     const column = table.columns[c]!;
-    return props.cell?.(row, column) ?? formatCell(row[c] ?? null, column);
+    const value = row[c] ?? null;
+    if (isExact && typeof value === 'number') return fullCell(value, column);
+    return props.cell?.(row, column) ?? textOf(value, column);
   };
   return (
     <div {...frame} aria-expanded={expand ? opened : undefined}>
@@ -78,7 +110,12 @@ function rowContent(props: RowProps) {
         const column = table.columns[c]!;
         const value = row[c] ?? null;
         return (
-          <div key={c} role="gridcell" class={cellClass(value, column)} data-tip={tipOf(value, column)}>
+          <div
+            key={c}
+            role="gridcell"
+            class={cellClass(value, column) + stickiness(c, linkAt, sortedAt)}
+            data-full={fullOf(value, column)}
+            data-tip={tipOf(value, column)}>
             {i === 0 && expand ? (
               <span class="twisty" aria-hidden="true">
                 {opened ? '▾' : '▸'}
@@ -92,6 +129,48 @@ function rowContent(props: RowProps) {
   );
 }
 
+/** The name of a group takes the columns before the first sum. */
+export function roomBefore(shown: readonly number[], sums: readonly (number | null)[]): number {
+  const first = shown.findIndex((c, i) => i > 0 && sums[c] !== null);
+  return first < 0 ? shown.length : first;
+}
+
+interface SumsProps {
+  table: Table;
+  of: readonly number[];
+  sums: readonly (number | null)[];
+  rows: number;
+  isExact: boolean;
+  linkAt: number;
+  sortedAt: number;
+}
+
+/** Sums say that they are: Σ 12.3 ms. */
+export function Sums({ table, of, sums, rows, isExact, linkAt, sortedAt }: SumsProps) {
+  return (
+    <>
+      {of.map((c) => {
+        const column = table.columns[c]!;
+        const sum = sums[c] ?? null;
+        const name = isNumeric(column) ? 'cell number' : 'cell';
+        return (
+          <div
+            key={c}
+            role="gridcell"
+            class={name + stickiness(c, linkAt, sortedAt)}
+            data-tip={sum === null ? undefined : `Sum of ${rows} rows: ${exactCell(sum, column)}`}>
+            {sum === null ? '' : `Σ ${(isExact ? fullCell : formatCell)(sum, column)}`}
+          </div>
+        );
+      })}
+    </>
+  );
+}
+
+/** The whole text of a cell that shows a folded one: what is copied. */
+export const fullOf = (value: CellValue, column: Column): string | undefined =>
+  typeof value === 'string' && textOf(value, column) !== value ? value : undefined;
+
 export function cellClass(value: CellValue, column: Column): string {
   const number = isNumeric(column) || typeof value === 'number';
   return `cell${number ? ' number' : ''}${value === null ? ' missing' : ''}`;
@@ -100,6 +179,7 @@ export function cellClass(value: CellValue, column: Column): string {
 /** The exact value and its definition. */
 export function tipOf(value: CellValue, column: Column): string | undefined {
   const exact = value === null ? 'not available' : exactCell(value, column);
-  const text = typeof value === 'string' && value.length < 24 && !column.help ? '' : exact;
+  const isSame = typeof value === 'string' && value.length < 24 && textOf(value, column) === value;
+  const text = isSame && !column.help ? '' : exact;
   return [text, column.help].filter(Boolean).join('\n') || undefined;
 }

@@ -2,14 +2,15 @@
 import type { VNode } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { CellValue, Column, Table } from '../api';
-import { formatCell, formatCount, formatRows, titleOf } from '../format';
+import { formatCount, formatRows, titleOf } from '../format';
 import { urlSignal } from '../state';
 import { SearchBox } from './controls';
 import { download } from './download';
-import { columnWidths, toCsv, type Sort } from './table-model';
+import { columnWidths, textOf, toCsv, type Sort } from './table-model';
 import { matches, openTo, shapeOf, visible } from './tree-model';
 import { HeadRow } from './table-head';
 import { cellClass, tipOf } from './table-row';
+import { columnChoice } from './use-columns';
 import { digitWidth } from './use-size';
 import { useVirtual } from './use-virtual';
 
@@ -65,12 +66,14 @@ export function Tree(props: TreeProps) {
     ];
   }, [table, props.columns?.join()]);
   const heads = shown.map((c) => props.titles?.[table.columns[c]!.name] ?? titleOf(table.columns[c]!.name));
+  const fixed = columnChoice(id).value.widths;
   // The name takes what is left; the columns after it keep their width.
   const widths = useMemo(
-    () => columnWidths(table, shown.slice(1), heads.slice(1), digitWidth()),
-    [table, shown],
+    () => columnWidths(table, shown.slice(1), heads.slice(1), digitWidth(), fixed),
+    [table, shown, fixed],
   );
-  const template = `minmax(${NAME_WIDTH}px, 1fr) ${widths.template.replace(/ 1fr$/, '')}`;
+  const nameWidth = fixed[name] === undefined ? `minmax(${NAME_WIDTH}px, 1fr)` : `${fixed[name]}px`;
+  const template = `${nameWidth} ${widths.template.replace(/ 1fr$/, '')}`;
   const scroller = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState(-1);
   const virtual = useVirtual(scroller, items.length, 24, (i) => String(items[i]?.row ?? -i));
@@ -160,9 +163,17 @@ export function Tree(props: TreeProps) {
         style={{
           '--columns': template,
           '--minimum': `${widths.minimum + NAME_WIDTH}px`,
-          maxHeight: `${props.height ?? 520}px`,
+          maxHeight: `max(${props.height ?? 520}px, calc(100vh - 150px))`,
         }}>
-        <HeadRow table={table} shown={shown} heads={heads} sort={sort} onHead={onHead} />
+        <HeadRow
+          id={id}
+          table={table}
+          shown={shown}
+          heads={heads}
+          sort={sort}
+          lead={nameAt}
+          onHead={onHead}
+        />
         <div class="table-body" role="rowgroup" style={{ height: `${virtual.getTotalSize()}px` }}>
           {virtual.getVirtualItems().map((at) => {
             const item = items[at.index];
@@ -187,7 +198,7 @@ export function Tree(props: TreeProps) {
                   {shown.map((c, i) => {
                     const column = table.columns[c]!;
                     const value = row[c] ?? null;
-                    const content = props.cell?.(row, column) ?? formatCell(value, column);
+                    const content = props.cell?.(row, column) ?? textOf(value, column);
                     if (i > 0)
                       return (
                         <div
@@ -202,7 +213,7 @@ export function Tree(props: TreeProps) {
                       <div
                         key={c}
                         role="gridcell"
-                        class="cell"
+                        class="cell cell-lead"
                         data-tip={tipOf(value, column)}
                         style={{ paddingLeft: `${6 + item.depth * 16}px` }}>
                         <span

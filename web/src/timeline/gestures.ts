@@ -279,7 +279,7 @@ export function watchHeader(store: Store, canvas: HTMLCanvasElement): Undo {
   };
   const onDouble = (e: MouseEvent): void => {
     if (isInMap(e)) {
-      store.setView(store.model.bounds);
+      store.showAll();
       return;
     }
     const step = store.model.steps.find((s) => timeIn(s, store.timeAt(x(e))));

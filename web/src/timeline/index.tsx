@@ -68,7 +68,7 @@ function Timeline({ model }: { model: Model }) {
           id: 'tl-fit',
           title: 'Timeline: show the whole run',
           keys: 'Home',
-          run: () => store.setView(model.bounds),
+          run: () => store.showAll(),
         },
         {
           id: 'tl-focus',

@@ -50,6 +50,8 @@ export interface Model {
   byId: Map<number, Track>;
   /** how far one can pan and zoom out: the data and a little air */
   bounds: Range;
+  /** the first view: without marks of the profiler beyond the work */
+  home: Range;
   /** tracks of other traces exist, which are not shown */
   isPart: boolean;
   /** from the first event to the last */
@@ -75,6 +77,9 @@ const MAP_TRACKS = 9;
 const MANY_ROWS = 40;
 const MANY_ROWS_BESIDE = 10;
 
+/** Of more traces every group starts closed: a picture of all of them. */
+const MOST_OPEN = 4;
+
 type Row = Record<string, CellValue>;
 
 const numberOf = (v: CellValue | undefined): number | null => (typeof v === 'number' ? v : null);
@@ -95,11 +100,11 @@ const OTHERS = 'Other';
 export const FEW_EVENTS = 16;
 
 function trackOf(row: Row, isAlone: boolean, titles: Map<number, string>): Track {
-  const isOdd = row.kind === 'other' && (numberOf(row.events) ?? 0) <= FEW_EVENTS;
-  const group = isOdd ? OTHERS : String(row.group ?? '') || 'no process';
+  const isMark = isOdd(row);
+  const group = isMark ? OTHERS : String(row.group ?? '') || 'no process';
   const trace = numberOf(row.trace) ?? 0;
   const own = String(row.name ?? '') || 'no thread';
-  const name = isOdd && row.group ? `${row.group}: ${own}` : own;
+  const name = isMark && row.group ? `${row.group}: ${own}` : own;
   const tid = row.tid;
   const isSaid = tid === null || tid === undefined || name.includes(String(tid));
   return {
@@ -133,6 +138,9 @@ function traceTitles(rows: Row[], infos: readonly TraceInfo[]): Map<number, stri
   }
   return titles;
 }
+
+/** Marks of the profiler itself, which may lie far behind everything else. */
+const isOdd = (row: Row): boolean => row.kind === 'other' && (numberOf(row.events) ?? 0) <= FEW_EVENTS;
 
 function extentOf(rows: Row[]): Range {
   let from = Infinity;
@@ -220,6 +228,8 @@ export function makeModel(
   const tracks = rows.map((r) => trackOf(r, titles.size <= 1, titles));
   const extent = extentOf(rows);
   const bounds = withAir(extent);
+  const work = rows.filter((row) => !isOdd(row));
+  const home = work.length > 0 ? withAir(extentOf(work)) : bounds;
   return {
     tracks,
     allTracks: all.map((r) => ({
@@ -229,6 +239,7 @@ export function makeModel(
     })),
     byId: new Map(tracks.map((t) => [t.id, t])),
     bounds,
+    home,
     extent,
     isPart: rows.length < all.length,
     steps: stepsOf(objects(tableOf(result, 'steps')).filter(isShown)),
@@ -236,11 +247,12 @@ export function makeModel(
     lost: objects(tableOf(result, 'lost')).map((r) => lostOf(r, bounds)),
     mapTracks: pickMapTracks(tracks),
     compact: new Set(tracks.filter((t) => isThin(t, tracks[0]!)).map((t) => t.id)),
-    closed: new Set(
-      tracks.some((t) => t.groups.at(-1) !== OTHERS)
+    closed: new Set([
+      ...(titles.size > MOST_OPEN ? tracks.map((t) => groupKey(t.groups, 0)) : []),
+      ...(tracks.some((t) => t.groups.at(-1) !== OTHERS)
         ? tracks.filter((t) => t.groups.at(-1) === OTHERS).map((t) => groupKey(t.groups, t.groups.length - 1))
-        : [],
-    ),
+        : []),
+    ]),
     notes: result.input.notes,
   };
 }

@@ -70,6 +70,7 @@ function AreaTables({
         id={`area-${table.name}`}
         columns={AREA_COLUMNS[table.name]}
         onRow={onRow}
+        isFixed
         height={Math.max(height - 128, 100)}
       />
     </>
@@ -118,6 +119,7 @@ function SearchPanel({ store, height }: { store: Store; height: number }) {
       <DataTable
         table={table}
         id="found"
+        isFixed
         height={Math.max(height - 92, 100)}
         columns={['start', 'dur', 'name', 'category', 'track']}
         selected={(_row, index) => index === found.at}

@@ -10,15 +10,7 @@ import { createHeader, headerHeight } from './header';
 import { Labels, PinnedLabels } from './labels';
 import { createOverlay } from './overlay';
 import { createRenderer } from './render';
-import {
-  DRAW_ALL,
-  DRAW_HEADER,
-  DRAW_OVERLAY,
-  DRAW_TRACKS,
-  LABEL_WIDTH,
-  type EventRef,
-  type Store,
-} from './store';
+import { DRAW_ALL, DRAW_HEADER, DRAW_OVERLAY, DRAW_TRACKS, type EventRef, type Store } from './store';
 import { watchKeys } from './watch-keys';
 import type { Palette } from './colors';
 
@@ -81,6 +73,10 @@ function startDrawing(store: Store, canvases: Canvases): () => void {
   };
 }
 
+/** Narrow windows have narrow names. */
+const labelWidth = (box: HTMLElement): number =>
+  parseFloat(getComputedStyle(box).getPropertyValue('--tl-labels')) || 0;
+
 function Tooltip({ store }: { store: Store }) {
   const text = store.hoverText.value;
   if (!text) return null;
@@ -113,7 +109,7 @@ export function Stage({ store, onSearch }: { store: Store; onSearch: () => void 
     const box = scroller.current!;
     const measure = (): void => {
       const before = store.height;
-      store.width = Math.max(box.clientWidth - LABEL_WIDTH, 1);
+      store.width = Math.max(box.clientWidth - labelWidth(box), 1);
       store.height = box.clientHeight;
       for (const c of [tracks.current!, over.current!, view.current!]) {
         c.style.width = `${store.width}px`;

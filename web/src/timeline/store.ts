@@ -71,8 +71,6 @@ export type PanelTab = 'details' | 'area' | 'search';
 
 export type Store = ReturnType<typeof createStore>;
 
-export const LABEL_WIDTH = 260;
-
 export function createStore(model: Model) {
   const closed = signal(model.closed);
   const pinned = signal<readonly number[]>([]);
@@ -113,7 +111,7 @@ export function createStore(model: Model) {
     compact,
     filter,
     layout,
-    view: { from: model.bounds.from, to: model.bounds.to } as Range,
+    view: { from: model.home.from, to: model.home.to } as Range,
     /** grows when the window changed, for the URL */
     moved: signal(0),
     /** CSS pixels */
@@ -162,8 +160,16 @@ export function createStore(model: Model) {
       const next = clampRange(range, model.bounds);
       if (next.from === store.view.from && next.to === store.view.to) return;
       store.view = next;
+      store.hover = null;
+      store.hoverText.value = null; // what is under the mouse is something else now
       store.moved.value++;
       invalidate(DRAW_ALL);
+    },
+    /** All of the work; when that is what shows, also the marks of the profiler beyond it. */
+    showAll(): void {
+      const { home, bounds } = model;
+      const isHome = store.view.from === home.from && store.view.to === home.to;
+      store.setView(isHome ? bounds : home);
     },
     nsPerPixel: (): number => (store.view.to - store.view.from) / Math.max(store.width, 1),
     timeAt: (x: number): number => store.view.from + x * store.nsPerPixel(),

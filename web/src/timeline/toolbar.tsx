@@ -140,10 +140,7 @@ export function Toolbar({ store }: { store: Store }) {
         Critical path
       </Button>
       <div class="tl-space" />
-      <Button
-        kind="quiet"
-        title="Show the whole run (Home)"
-        onClick={() => store.setView(store.model.bounds)}>
+      <Button kind="quiet" title="Show the whole run (Home)" onClick={() => store.showAll()}>
         Whole run
       </Button>
       <Button

@@ -87,7 +87,7 @@ function eventState(store: Store): Partial<UrlState> {
 
 function stateOf(store: Store): UrlState {
   const { view, model } = store;
-  const isWhole = view.from === model.bounds.from && view.to === model.bounds.to;
+  const isWhole = view.from === model.home.from && view.to === model.home.to;
   const groups = allGroups(model.tracks);
   return {
     from: isWhole ? '' : String(Math.floor(view.from)),
@@ -134,7 +134,7 @@ function applyState(store: Store, now: UrlState, before: UrlState | null): void 
     store.marks.value = [...store.marks.value.filter((m) => !m.isKept), ...parseMarks(now.marks)];
   if (isNew('path') && now.path !== (store.path.value?.key ?? '')) void showPath(store, now.path);
   const range = parseWindow(now.from, now.to);
-  if (isNew('from') || isNew('to')) store.setView(range ?? store.model.bounds);
+  if (isNew('from') || isNew('to')) store.setView(range ?? store.model.home);
   if (WISH_KEYS.some(isNew)) applySelection(store, now, range === null);
   store.invalidate();
 }

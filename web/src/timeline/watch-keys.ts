@@ -148,7 +148,7 @@ function runAction(store: Store, action: Action, search: () => void): boolean {
       togglePanel(store);
       return true;
     case 'fit-all':
-      store.setView(store.model.bounds);
+      store.showAll();
       return true;
     case 'critical-path':
       togglePath(store);

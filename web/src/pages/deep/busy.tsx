@@ -1,7 +1,8 @@
 // Busy and idle, overlap of communication with computation: shares by rank.
 import { column, tableOf } from '../../api';
-import { Bars, Figure, Panel } from '../../components';
+import { Figure, Panel } from '../../components';
 import { formatDuration, formatPercent } from '../../format';
+import { RankBars } from '../common/rank-bars';
 import { Deep, Nothing, TablePanel } from './frame';
 import { wide } from './shared';
 
@@ -41,11 +42,10 @@ export function TemporalBreakdown() {
             <Panel
               title="Time of each device"
               help="Shares of the time from the first to the last device work, over all steps. The overview shows shares of the step time, which includes host time before and after.">
-              <Bars
+              <RankBars
                 {...bars}
                 series={['computing', 'not computing', 'idle']}
                 unit="ns"
-                horizontal
                 percent
                 colors={['var(--cat-4)', 'var(--cat-9)', 'var(--rest)']}
               />
@@ -86,7 +86,7 @@ export function CommOverlap() {
             </div>
             <div class="columns-2">
               <Panel title="Hidden share">
-                <Bars
+                <RankBars
                   categories={categories}
                   series={['hidden']}
                   values={[column<number | null>(table, 'comp_comm_overlap_pctg')]}
@@ -94,7 +94,7 @@ export function CommOverlap() {
                 />
               </Panel>
               <Panel title="Hidden and exposed time">
-                <Bars
+                <RankBars
                   categories={categories}
                   series={['hidden behind computation', 'exposed']}
                   values={[hidden, exposed]}

@@ -1,12 +1,19 @@
 // The critical path of a step: what bounds it, and the events on it.
-import { columnIndex, objects, tableOf } from '../../api';
-import { Bars, Figure, Panel, Ring, TextBox } from '../../components';
-import { formatCount, formatDuration, formatPercent } from '../../format';
+import { columnIndex, objects, tableOf, type CellValue, type Column, type Table } from '../../api';
+import { Figure, Panel, Ring, TextBox } from '../../components';
+import { formatCount, formatDuration, formatPercent, titleOf } from '../../format';
 import { hashOf, urlSignal } from '../../state';
+import { RankBars } from '../common/rank-bars';
 import { RankSelect } from '../common/ranks';
 import { ALL, addUp, chosenRank, ofRank, rankKey, ranksOf, sumOf } from '../common/tables';
 import { Deep, Nothing, NumberParam, TablePanel } from './frame';
 import { pivot } from './shared';
+
+/** Causes and kinds of edges have names of their own in the analysis: cpu_bound is CPU bound. */
+const causeCell = (row: CellValue[], column: Column, table: Table) => {
+  const value = row[columnIndex(table, column.name)];
+  return /^(bound_by|type)$/.test(column.name) && typeof value === 'string' ? titleOf(value) : undefined;
+};
 
 export function CriticalPath() {
   const annotation = urlSignal('annotation', 'ProfilerStep');
@@ -52,6 +59,7 @@ export function CriticalPath() {
           ...summary,
           rows: summary.rows.filter((r) => r[columnIndex(summary, 'bound_by')] !== ''),
         };
+        const causes = pivot(named, ['rank'], 'bound_by', 'duration');
         const part = ofRank(tableOf(result, 'breakdown'), rank);
         const one = ofRank(graph, rank);
         const isOk = one.rows.every((r) => r[columnIndex(one, 'is_ok')] === true);
@@ -87,7 +95,7 @@ export function CriticalPath() {
             </div>
             <div class="columns-2">
               <Panel title="What bounds each rank" help="Time on the path by what it is spent on">
-                <Bars {...pivot(named, ['rank'], 'bound_by', 'duration')} unit="ns" horizontal legend />
+                <RankBars {...causes} series={causes.series.map(titleOf)} unit="ns" />
               </Panel>
               <Panel
                 title="Names on the path"
@@ -101,9 +109,15 @@ export function CriticalPath() {
               title="Along the path"
               group={['s_name', 'type', 'bound_by', 'cat']}
               columns={['rank', 's_name', 'duration', 'type', 'cat', 'bound_by', 'pid', 'tid', 'stream']}
-              titles={{ s_name: 'Name' }}
+              cell={(row, column) => causeCell(row, column, part)}
             />
-            <TablePanel result={result} table="summary" title="By cause" group={['rank', 'bound_by']} />
+            <TablePanel
+              result={result}
+              table="summary"
+              title="By cause"
+              group={['rank', 'bound_by']}
+              cell={(row, column) => causeCell(row, column, summary)}
+            />
             <TablePanel result={result} table="graph" title="The graph" />
           </>
         );

@@ -1,9 +1,10 @@
 // Idle time of streams by cause, and the largest gaps with who is to blame.
 import { columnIndex, tableOf, type CellValue, type Result, type Table } from '../../api';
 import { Bars, Checkbox, DataTable, Empty, Panel, TextBox } from '../../components';
-import { formatUnit } from '../../format';
+import { formatUnit, titleOf } from '../../format';
 import { urlSignal } from '../../state';
 import { EventLink } from '../common/links';
+import { RankBars } from '../common/rank-bars';
 import { Deep, Nothing, NumberParam, TablePanel } from './frame';
 import { labelOf, pivot } from './shared';
 
@@ -47,10 +48,10 @@ export function IdleTime() {
               <Panel
                 title="Why streams wait"
                 help="host_wait: nothing had been launched; kernel_wait: shorter than the delay; other: mostly other streams">
-                <Bars {...bars} unit="ns" horizontal percent colors={colors} legend />
+                <RankBars {...bars} series={bars.series.map(titleOf)} unit="ns" percent colors={colors} />
               </Panel>
               <Panel title="How long">
-                <Bars {...bars} unit="ns" horizontal colors={colors} legend />
+                <RankBars {...bars} series={bars.series.map(titleOf)} unit="ns" colors={colors} />
               </Panel>
             </div>
             <TablePanel
@@ -111,7 +112,7 @@ export function Gaps() {
               <Panel
                 title="Causes"
                 help={`Idle time of each device in gaps of ${leastGap(result)} or more, by what the host did meanwhile`}>
-                <Bars {...blame} unit="ns" horizontal legend />
+                <RankBars {...blame} series={blame.series.map(titleOf)} unit="ns" />
               </Panel>
               <Panel title="Largest gaps">
                 <Bars

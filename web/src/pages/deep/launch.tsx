@@ -3,6 +3,7 @@ import { column, columnIndex, tableOf, type Result } from '../../api';
 import { Bars, Checkbox, Empty, Figure, Panel, Series } from '../../components';
 import { formatCount, formatDuration } from '../../format';
 import { urlSignal } from '../../state';
+import { RankBars } from '../common/rank-bars';
 import { RankSelect } from '../common/ranks';
 import { chosenRank, ofRank, ranksOf, sumOf } from '../common/tables';
 import { Deep, Nothing, TablePanel } from './frame';
@@ -20,9 +21,8 @@ export function QueueLength() {
             <Panel
               title="Queue length by stream"
               help="Quartiles and extremes of the number of queued or running operations">
-              <Bars
+              <RankBars
                 {...wide(tableOf(result), ['rank', 'stream'], ['p25', 'p50', 'p75', 'max'])}
-                series={['p25', 'median', 'p75', 'max']}
                 stacked={false}
               />
             </Panel>

@@ -1,5 +1,6 @@
 // Tables into charts: turning rows into bars, samples into histograms, events into step lines.
 import type { CellValue, Table } from '../../api';
+import { titleOf } from '../../format';
 import { place } from '../common/tables';
 
 export interface Pivot {
@@ -40,7 +41,7 @@ export function pivot(table: Table, by: readonly string[], series: string, value
 export function wide(table: Table, by: readonly string[], columns: readonly string[]): Pivot {
   return {
     categories: table.rows.map((row) => labelOf(table, row, by)),
-    series: [...columns],
+    series: columns.map((name) => titleOf(name)),
     values: columns.map((name) => {
       const at = place(table, name);
       return table.rows.map((row) => (typeof row[at] === 'number' ? row[at] : null));

@@ -3,6 +3,7 @@ import { column, columnIndex, tableOf, type Result } from '../../api';
 import { Bars, HeatMap, Panel } from '../../components';
 import { urlSignal } from '../../state';
 import { go } from '../../wish';
+import { RankBars } from '../common/rank-bars';
 import { rankKey, rankLabel } from '../common/tables';
 import { Deep, Nothing, NumberParam, TablePanel } from './frame';
 import { wide } from './shared';
@@ -29,10 +30,9 @@ export function Collectives() {
                 />
               </Panel>
               <Panel title="By rank" help="The rank that waits least is the one the others wait for">
-                <Bars
+                <RankBars
                   {...wide(ranks, ['rank', 'operation'], ['wait', 'transfer'])}
                   unit="ns"
-                  horizontal
                   colors={['var(--cat-2)', 'var(--cat-9)']}
                 />
               </Panel>

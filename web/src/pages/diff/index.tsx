@@ -1,6 +1,15 @@
 // Two runs side by side: the step and its parts, operators and kernels by change, the trees in red and green.
 import type { VNode } from 'preact';
-import { columnIndex, tableOf, type CellValue, type Column, type Result, type Table } from '../../api';
+import { useMemo } from 'preact/hooks';
+import {
+  columnIndex,
+  tableOf,
+  type CellValue,
+  type Column,
+  type Result,
+  type RunInfo,
+  type Table,
+} from '../../api';
 import {
   Bars,
   DataTable,
@@ -15,7 +24,7 @@ import {
   View,
 } from '../../components';
 import { formatCell, formatDuration, formatPercent } from '../../format';
-import { otherRun, run, runs, urlSignal } from '../../state';
+import { currentRun, otherRun, run, runs, urlSignal } from '../../state';
 import { largestChange, pairTree } from './tree';
 import './diff.css';
 
@@ -24,24 +33,43 @@ const about =
 const alone =
   'There is only one run. To compare, add a second one to the folder, or start kino serve with two traces.';
 
+const choose = 'None of the other runs belongs to this one: choose above which one to compare it with.';
+
+const folderOf = (name: string) => name.slice(0, name.lastIndexOf('/') + 1);
+
+/** The only other run beside this one, with as many workers: of several, or of others, somebody has to choose. */
+export function relatedTo(current: RunInfo | null, others: readonly RunInfo[]): RunInfo | null {
+  const near = others.filter(
+    (r) =>
+      r.state !== 'failed' &&
+      folderOf(r.name) === folderOf(current?.name ?? '') &&
+      r.traces.length === current?.traces.length,
+  );
+  return near.length === 1 ? near[0]! : null;
+}
+
 export default function Diff() {
   const others = runs.value.filter((r) => r.name !== run.value);
-  const other = otherRun.value ?? others[0]?.name ?? null;
+  const other = otherRun.value ?? relatedTo(currentRun.value, others)?.name ?? null;
   return (
     <Page
       title="Diff"
+      rank={null}
       help={about}
       actions={
         others.length > 0 && (
           <Select
             label="Compare with"
             value={other ?? ''}
-            onChange={(v) => (otherRun.value = v)}
-            options={others.map((r) => ({ value: r.name, label: r.label }))}
+            onChange={(v) => (otherRun.value = v || null)}
+            options={[
+              ...(other === null ? [{ value: '', label: 'choose a run' }] : []),
+              ...others.map((r) => ({ value: r.name, label: r.label })),
+            ]}
           />
         )
       }>
-      {other === null ? <Empty reason={alone} /> : <Compared other={other} />}
+      {other === null ? <Empty reason={others.length > 0 ? choose : alone} /> : <Compared other={other} />}
     </Page>
   );
 }
@@ -66,7 +94,7 @@ function Compared({ other }: { other: string }) {
               title="What changed"
               actions={<Tabs tabs={tabs} value={tab.value} onChange={(id) => (tab.value = id)} />}>
               {tab.value === 'tree' && tree ? (
-                <Trees table={tree} />
+                <Trees table={tree} ops={find('diff_tree_ops')} />
               ) : (
                 <Names key={tab.value} table={tab.value === 'kernels' && kernels ? kernels : ops!} />
               )}
@@ -212,8 +240,8 @@ function Names({ table }: { table: Table }) {
   );
 }
 
-function Trees({ table }: { table: Table }) {
-  const tree = pairTree(table);
+function Trees({ table, ops }: { table: Table; ops?: Table }) {
+  const tree = useMemo(() => pairTree(table, ops), [table, ops]);
   return (
     <Tree
       table={tree}

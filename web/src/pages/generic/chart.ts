@@ -67,12 +67,16 @@ function bars(table: Table): AutoChart | null {
 
 function lines(table: Table): AutoChart | null {
   const timeAt = table.columns.findIndex((c) => c.type === 'time');
-  const value = table.columns.find(
+  const hasValues = (c: Column) =>
+    table.rows.some((row) => typeof row[columnIndex(table, c.name)] === 'number');
+  const candidates = table.columns.filter(
     (c) =>
       c.type !== 'time' &&
       c.type !== 'bool' &&
-      (isSize(c) || (c.type === 'int' && !isPlace(c) && !handles.test(c.name))),
+      (isSize(c) || (c.type === 'int' && !isPlace(c) && !handles.test(c.name))) &&
+      hasValues(c),
   );
+  const value = candidates.find((c) => c.name === 'total') ?? candidates[0];
   // A start and a duration make a list of spans, not a line.
   if (timeAt < 0 || !value || value.type === 'duration' || table.rows.length < 4) return null;
   const at = columnIndex(table, value.name);

@@ -40,6 +40,7 @@ function List() {
   return (
     <Page
       title="All analyses"
+      rank={null}
       help="Every analysis with its tables and parameters; the same as kino analyze.">
       <Panel>
         <DataTable

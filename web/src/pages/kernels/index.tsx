@@ -104,7 +104,7 @@ export default function Kernels() {
   const cores = useResult('tensor-cores');
   const none = byName.result !== null && kernels.ranks.length === 0;
   return (
-    <Page title="Kernels" help={PAGE_HELP} actions={kernels.boxes}>
+    <Page title="Kernels" rank={rank} help={PAGE_HELP} actions={kernels.boxes}>
       {none && (
         <Empty
           reason={missing(byName.result!.input.notes, 'kernels', 'not available: the trace has no kernels')}

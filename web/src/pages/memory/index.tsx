@@ -176,6 +176,7 @@ export default function Memory() {
   return (
     <Page
       title="Memory"
+      rank={device?.rank}
       help={PAGE_HELP}
       actions={
         devices.length > 1 &&

@@ -62,6 +62,7 @@ export function Statistics({ result, device, range }: TableProps) {
       }}
       sort={{ column: 'self_size_increase', descending: true }}
       search={['operator_name']}
+      unsummed={['size_increase', 'allocation_count', 'allocation_size']}
       height={520}
       exportUrl={() => urlOf('analyses/memory.csv', exportParams(device, range, 'memory_statistics'))}
     />

@@ -88,6 +88,7 @@ export default function Modules() {
   return (
     <Page
       title="Modules"
+      rank={rank}
       help={PAGE_HELP}
       actions={<RankSelect ranks={ranks} value={rank} choice={choice} />}>
       <View of={modules} height={700} notes={false}>

@@ -66,6 +66,7 @@ function OperatorTable({ result, rank }: OperatorTableProps) {
       sort={{ column: device ? 'device_self_duration' : 'host_self_duration', descending: true }}
       search={['name', 'input_shape']}
       group={rank === ALL ? ['name', 'rank'] : group === 'name-shape' ? ['name'] : []}
+      unsummed={['host_total_duration', 'device_total_duration']}
       height={640}
       expand={(row) => (
         <CallStacks
@@ -87,7 +88,7 @@ export default function Operators() {
   const operators = useGrouped('operators');
   const { rank } = operators;
   return (
-    <Page title="Operators" help={PAGE_HELP} actions={operators.boxes}>
+    <Page title="Operators" rank={rank} help={PAGE_HELP} actions={operators.boxes}>
       <View of={operators.byName} notes={false} height={260}>
         {(result) => (
           <>

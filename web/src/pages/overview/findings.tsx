@@ -1,7 +1,8 @@
 // The advice of the rules: what was seen, why it matters, what to do, what it would bring, and the events
 // that show it, each a link into the timeline.
 import { objects, tableOf, type CellValue, type Result } from '../../api';
-import { Empty, Panel } from '../../components';
+import { Empty, Panel, useRoute } from '../../components';
+import { labelsOf } from '../../components/labels';
 import { formatPercent } from '../../format';
 import { traceText } from '../../state';
 import { EventLink } from '../common/links';
@@ -12,17 +13,34 @@ const HELP =
 
 const SHOWN_EVIDENCE = 8;
 
-function Evidence({ ids }: { ids: CellValue[] }) {
-  if (ids.length === 0) return null;
+/** What the events are called: one question for all of a finding. */
+function useNames(ids: readonly number[]): Map<number, string> {
+  const loaded = useRoute<Result>('timeline/search', { q: `id:${ids.join(',')}`, limit: SHOWN_EVIDENCE });
+  const rows = loaded.result ? objects(tableOf(loaded.result, 'found')) : [];
+  return new Map(
+    rows.map((row) => {
+      const rank = asNumber(row.rank);
+      return [Number(row.id), rank === null ? asText(row.name) : `${asText(row.name)} on rank ${rank}`];
+    }),
+  );
+}
+
+function Evidence({ ids }: { ids: number[] }) {
+  const shown = ids.slice(0, SHOWN_EVIDENCE);
+  const names = useNames(shown);
+  const labels = labelsOf(
+    shown.map((id) => names.get(id) ?? `event ${id}`),
+    40,
+  );
   return (
     <p class="finding-evidence">
       <span class="finding-label">Evidence</span>
-      {ids.slice(0, SHOWN_EVIDENCE).map((id, at) => (
+      {shown.map((id, at) => (
         <EventLink
           key={at}
-          id={Number(id)}
-          text={String(at + 1)}
-          tip={`Evidence ${at + 1}: show event ${String(id)} in the timeline`}
+          id={id}
+          text={labels[at]!}
+          tip={`Show ${names.get(id) ?? `event ${id}`} in the timeline`}
         />
       ))}
       {ids.length > SHOWN_EVIDENCE && <span class="muted">and {ids.length - SHOWN_EVIDENCE} more</span>}
@@ -52,6 +70,7 @@ function gainOf(row: Record<string, CellValue>, ranks: number): string {
 
 function Finding({ row, ranks }: { row: Record<string, CellValue>; ranks: number }) {
   const severity = asText(row.severity);
+  const evidence = jsonList(row.evidence).filter((id) => typeof id === 'number');
   return (
     <li class={`finding finding-${severity}`}>
       <div class="finding-head">
@@ -70,7 +89,7 @@ function Finding({ row, ranks }: { row: Record<string, CellValue>; ranks: number
         <span class="finding-label">Do</span>
         {asText(row.do)}
       </p>
-      <Evidence ids={jsonList(row.evidence)} />
+      {evidence.length > 0 && <Evidence ids={evidence} />}
     </li>
   );
 }

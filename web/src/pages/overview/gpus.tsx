@@ -59,6 +59,13 @@ function helpOf(columns: Column[], name: string): string {
   return columns.find((column) => column.name === name)?.help ?? '';
 }
 
+/** Compute capabilities are NVIDIA's; the same numbers of other vendors name an architecture. */
+export function architecture(name: string, capability: string): string {
+  return /\b(AMD|Instinct|Radeon|MI\d{2,3}\w?|gfx\w+)\b/i.test(name)
+    ? `gfx${capability.replace('.', '')}x`
+    : `CC ${capability}`;
+}
+
 function Card({
   row,
   columns,
@@ -72,7 +79,7 @@ function Card({
   const facts = [
     asText(row.name),
     memory === null ? '' : formatBytes(memory),
-    row.compute_capability === null ? '' : `CC ${asText(row.compute_capability)}`,
+    row.compute_capability === null ? '' : architecture(asText(row.name), asText(row.compute_capability)),
   ].filter((fact) => fact !== '');
   return (
     <article class="gpu">
@@ -98,7 +105,7 @@ function Card({
 /** Beyond this a table reads better than cards. */
 const MOST_CARDS = 16;
 const TITLES = {
-  compute_capability: 'CC',
+  compute_capability: 'Architecture',
   gpu_utilization: 'Utilisation',
   est_sm_efficiency: 'SM efficiency',
   est_achieved_occupancy: 'Occupancy',

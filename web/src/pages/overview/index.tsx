@@ -1,8 +1,10 @@
 // Overview: what ran on what, how busy it was, where the time of a step went, and what to do about it.
+import { signal } from '@preact/signals';
 import { objects, tableOf, type Result } from '../../api';
-import { Figure, Notes, Page, Panel, useResult, View } from '../../components';
-import { formatCount, formatDuration } from '../../format';
-import { urlSignal } from '../../state';
+import { Button, Figure, Notes, Page, Panel, useResult, View } from '../../components';
+import { startTour } from '../../components/tour';
+import { capitalized, formatCount, formatDuration } from '../../format';
+import { hashOf, urlSignal } from '../../state';
 import { RankSelect } from '../common/ranks';
 import { ALL, asNumber, asText, chosenRank, ofRank, ranksOf } from '../common/tables';
 import { Findings } from './findings';
@@ -80,6 +82,60 @@ function Configuration({ result, rank }: { result: Result; rank: string }) {
   );
 }
 
+const seen = signal(wasSeen());
+
+function wasSeen(): boolean {
+  try {
+    return localStorage.getItem('kino.tour') !== null;
+  } catch {
+    return true;
+  }
+}
+
+/** Once, until it is taken or dismissed. */
+function FirstTime() {
+  if (seen.value) return null;
+  const hide = () => {
+    seen.value = true;
+    try {
+      localStorage.setItem('kino.tour', 'seen');
+    } catch {
+      // a browser that keeps nothing offers it again
+    }
+  };
+  return (
+    <div class="toolbar first-time">
+      <span>New here? A tour of six stops shows where to find what.</span>
+      <Button
+        kind="primary"
+        onClick={() => {
+          hide();
+          startTour();
+        }}>
+        Guided tour
+      </Button>
+      <Button kind="quiet" onClick={hide}>
+        No, thanks
+      </Button>
+    </div>
+  );
+}
+
+/** Losses and damage: numbers of such a recording are too small. */
+function Incomplete() {
+  const loaded = useResult('completeness');
+  const rows = loaded.result ? objects(tableOf(loaded.result, 'findings')) : [];
+  const bad = rows.filter((row) => row.severity === 'loss' || row.severity === 'damage');
+  if (bad.length === 0) return null;
+  return (
+    <div class="truncated" role="note">
+      <b>The recording is incomplete.</b> {capitalized(asText(bad[0]!.meaning))}
+      {bad.length > 1 && `, and ${bad.length - 1} more`}.{' '}
+      <a href={hashOf('analyses/completeness')}>What is missing</a>
+    </div>
+  );
+}
+
 export default function Overview() {
   const choice = urlSignal('rank', ALL);
   const overview = useResult('overview');
@@ -89,10 +145,13 @@ export default function Overview() {
   return (
     <Page
       title="Overview"
+      rank={rank}
       actions={<RankSelect ranks={ranks} value={rank} choice={choice} all="all ranks (mean)" />}>
       <View of={overview} height={900} notes={false}>
         {(result) => (
           <div class="overview">
+            <FirstTime />
+            <Incomplete />
             <Notes notes={result.input.notes} />
             <Configuration result={result} rank={rank} />
             <div class="overview-steps">

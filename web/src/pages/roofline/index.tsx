@@ -139,6 +139,7 @@ export default function Roofline() {
   return (
     <Page
       title="Roofline"
+      rank={rank}
       help={PAGE_HELP}
       actions={
         <>

@@ -93,6 +93,7 @@ export default function Sql() {
   return (
     <Page
       title="SQL"
+      rank={null}
       help="SQLite dialect, read-only, over the events of the run and every analysis, as in kino query.">
       <div class="sql-split">
         <Panel
