@@ -1,6 +1,7 @@
 /* analysis.c - the list of analyses, what their functions ask, and partial results as bytes. */
 #include "analysis/analysis.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -73,6 +74,28 @@ kino__table *kino__analysis_table(const kino_result *result, size_t table)
     return result && table < result->tables.count ? result->tables.items[table] : NULL;
 }
 
+bool kino__analysis_list_params(const kino__analysis *a, kino__arena *arena, kino__param_list *out)
+{
+    kino_param_info info;
+    for (size_t i = 0; kino__analysis_param(a->def, i, &info); i++) {
+        kino_cell value = kino__analysis_value(a, i);
+        kino_str text = {NULL, 0};
+        if (value.kind == KINO_CELL_NULL)
+            continue;
+        if (value.kind == KINO_CELL_INT)
+            text = kino__arena_format(arena, "%" PRId64, value.value.integer);
+        else if (value.kind == KINO_CELL_FLOAT)
+            text = kino__arena_format(arena, "%.17g", value.value.real);
+        else
+            text = kino__arena_copy(arena, value.value.text);
+        kino_param *slot = text.data ? kino__vec_add(out) : NULL;
+        if (!slot)
+            return false;
+        *slot = (kino_param){info.name, text.data};
+    }
+    return true;
+}
+
 /* -- partial results -- */
 
 void *kino__partial_new(const kino__analysis *a)
@@ -90,10 +113,10 @@ void kino__partial_free(const kino__analysis *a, void *partial)
 /* What a partial is of: analyses change between versions, and parameters decide what is in it. */
 enum { PACK_VERSION = 1 };
 
-/* The head when saving, and the one to expect when loading. */
-static void add_head(const kino__analysis *a, kino__buffer *out)
+void kino__partial_head(const kino__analysis *a, kino__buffer *out)
 {
-    kino__buffer_printf(out, "kino partial %d %s\n", PACK_VERSION, a->def->name);
+    kino__buffer_printf(out, "kino partial %d %s%s\n", PACK_VERSION, a->def->name,
+                        a->is_brief ? " brief" : "");
     kino_param_info info;
     for (size_t i = 0; kino__analysis_param(a->def, i, &info); i++) {
         kino_cell value = kino__analysis_value(a, i);
@@ -108,11 +131,17 @@ static void add_head(const kino__analysis *a, kino__buffer *out)
     }
 }
 
-void kino__partial_save(const kino__analysis *a, void *partial, kino__buffer *out)
+/* HTA's modes count as the file does (model/frame/frame.h). */
+static bool has_file_times(const kino__analysis *a)
+{
+    return a->compat && strncmp(a->compat, "hta", 3) == 0;
+}
+
+static void save(const kino__analysis *a, void *partial, kino__pack_move move, kino__buffer *out)
 {
     kino__buffer head = {0};
-    kino__pack pack = {.out = out};
-    add_head(a, &head);
+    kino__pack pack = {.out = out, .move = move};
+    kino__partial_head(a, &head);
     kino_str text = kino__buffer_str(&head);
     kino__pack_str(&pack, &text);
     a->def->pack(&pack, partial);
@@ -120,13 +149,28 @@ void kino__partial_save(const kino__analysis *a, void *partial, kino__buffer *ou
     kino__buffer_deinit(&head);
 }
 
-kino_status kino__partial_load(const kino__analysis *a, kino_str bytes, void **out, kino_error *err)
+void kino__partial_save(const kino__analysis *a, void *partial, kino__buffer *out)
+{
+    save(a, partial, (kino__pack_move){0}, out);
+}
+
+void kino__partial_save_alone(const kino__analysis *a, void *partial, int64_t shift_ns,
+                              kino__buffer *out)
+{
+    int64_t back = (int64_t)(0 - (uint64_t)shift_ns);
+    save(a, partial,
+         (kino__pack_move){.is_set = true, .has_file_times = has_file_times(a), .later_by = back},
+         out);
+}
+
+static kino_status load(const kino__analysis *a, kino_str bytes, kino__pack_move move, void **out,
+                        kino_error *err)
 {
     *out = NULL;
-    kino__pack pack = {.at = bytes.data, .end = bytes.data + bytes.size};
+    kino__pack pack = {.at = bytes.data, .end = bytes.data + bytes.size, .move = move};
     kino__buffer head = {0};
     kino_str found = {"", 0};
-    add_head(a, &head);
+    kino__partial_head(a, &head);
     kino__pack_str(&pack, &found);
     bool is_mine = !head.failed && kino__str_equal(found, kino__buffer_str(&head));
     bool is_out_of_memory = head.failed;
@@ -147,4 +191,17 @@ kino_status kino__partial_load(const kino__analysis *a, kino_str bytes, void **o
     }
     *out = partial;
     return KINO_OK;
+}
+
+kino_status kino__partial_load(const kino__analysis *a, kino_str bytes, void **out, kino_error *err)
+{
+    return load(a, bytes, (kino__pack_move){0}, out, err);
+}
+
+kino_status kino__partial_load_alone(const kino__analysis *a, kino_str bytes, uint32_t trace,
+                                     int64_t shift_ns, void **out, kino_error *err)
+{
+    kino__pack_move move = {
+        .is_set = true, .has_file_times = has_file_times(a), .trace = trace, .later_by = shift_ns};
+    return load(a, bytes, move, out, err);
 }

@@ -37,6 +37,8 @@ typedef struct kino__analysis {
     const char *steps;             /* the parameter "steps" as given, or NULL */
     int64_t first_step, last_step; /* what it says; KINO_NO_INT: all */
     bool is_last; /* nobody else uses the run, nor will: map may give back what it does not need */
+    /* For a report that leaves out the tables that grow with the trace: they need not be filled. */
+    bool is_brief;
     /* For work shared out inside map: may be NULL (traces are shared out already), which
      * kino__pool_run understands. */
     kino__pool *pool;
@@ -52,6 +54,7 @@ struct kino__analysis_def {
     const kino_table_info *tables; /* ends with {0}; at least one */
     const char *const *compat; /* names of reference implementations, NULL at the end; or NULL */
     bool takes_every_process;  /* also launchers and helpers, which are no ranks */
+    bool grows;                /* its partial has rows of single events: as many as there are */
     bool takes_steps;          /* knows a->first_step and a->last_step */
     unsigned needs;            /* KINO__COLUMN_ bits that map reads; 0: all */
     size_t partial_size;
@@ -118,11 +121,17 @@ void kino__analysis_deinit(kino__analysis *a);
 bool kino__analysis_param(const kino__analysis_def *def, size_t index, kino_param_info *out);
 /* The value that the n-th of them has now; texts live as long as the analysis. */
 kino_cell kino__analysis_value(const kino__analysis *a, size_t index);
+/* The names and values of all parameters that have one, as text; values are copied into the arena.
+ * False: memory is out. */
+typedef KINO__VEC(kino_param) kino__param_list;
+bool kino__analysis_list_params(const kino__analysis *a, kino__arena *arena, kino__param_list *out);
 
 /* A new, zeroed partial, and its end; NULL when memory is out. */
 void *kino__partial_new(const kino__analysis *a);
 void kino__partial_free(const kino__analysis *a, void *partial);
 
+/* What partial results of an analysis with these parameters begin with. */
+void kino__partial_head(const kino__analysis *a, kino__buffer *out);
 /* A partial as bytes that another machine can merge: a head (analysis and parameters), then what
  * .pack says. Failure sticks in *out. */
 void kino__partial_save(const kino__analysis *a, void *partial, kino__buffer *out);
@@ -130,5 +139,13 @@ void kino__partial_save(const kino__analysis *a, void *partial, kino__buffer *ou
  * these parameters, or damaged. */
 KINO_NODISCARD kino_status kino__partial_load(const kino__analysis *a, kino_str bytes, void **out,
                                               kino_error *err);
+
+/* The same for the partial of one trace, in and from coordinates of its own: `trace` and `later_by`
+ * are its number and the shift of its times in the run that it was mapped in, or is loaded into. */
+void kino__partial_save_alone(const kino__analysis *a, void *partial, int64_t shift_ns,
+                              kino__buffer *out);
+KINO_NODISCARD kino_status kino__partial_load_alone(const kino__analysis *a, kino_str bytes,
+                                                    uint32_t trace, int64_t shift_ns, void **out,
+                                                    kino_error *err);
 
 #endif

@@ -410,9 +410,9 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
 
 static void pack_row(kino__pack *pack, row *r)
 {
-    KINO__PACK(pack, &r->rank, &r->name, &r->category, &r->annotation, &r->event,
-               &r->annotation_event, &r->index, &r->stream, &r->correlation, &r->ts, &r->dur,
-               &r->is_memory);
+    KINO__PACK(pack, &r->rank, &r->name, &r->category, &r->annotation, &r->index, &r->stream, &r->correlation, &r->dur, &r->is_memory);
+    KINO__PACK_EVENTS(pack, &r->event, &r->annotation_event);
+    KINO__PACK_FRAME_TIMES(pack, &r->ts);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -420,7 +420,7 @@ static void pack(kino__pack *pack, void *value)
     partial *p = value;
     kino__pack_pool(pack, &p->texts);
     KINO__PACK_VEC(pack, &p->rows, pack_row);
-    kino__pack_int(pack, &p->origin);
+    kino__pack_frame_time(pack, &p->origin);
     KINO__PACK_TALLIES(pack, &p->traces, &p->without);
     KINO__PACK(pack, &p->knows_annotations, &p->is_cut);
 }
@@ -569,6 +569,7 @@ const kino__analysis_def kino__analysis_annotated_kernels = {
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,
+    .grows = true,
     .partial_size = sizeof(partial),
     .map = map,
     .merge = merge,

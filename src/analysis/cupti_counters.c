@@ -228,8 +228,9 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_range(kino__pack *pack, range *r)
 {
-    KINO__PACK(pack, &r->rank, &r->event, &r->launch, &r->name, &r->ts, &r->dur, &r->stack, &r->top,
-               &r->bottom, &r->counters);
+    KINO__PACK(pack, &r->rank, &r->name, &r->dur, &r->stack, &r->top, &r->bottom, &r->counters);
+    KINO__PACK_EVENTS(pack, &r->event, &r->launch);
+    KINO__PACK_FRAME_TIMES(pack, &r->ts);
 }
 
 static void pack_mismatch(kino__pack *pack, mismatch *m)
@@ -242,7 +243,8 @@ static void pack(kino__pack *pack, void *value)
     partial *p = value;
     KINO__PACK_VEC(pack, &p->ranges, pack_range);
     KINO__PACK_VEC(pack, &p->unpaired, pack_mismatch);
-    KINO__PACK(pack, &p->origin, &p->is_cut);
+    KINO__PACK(pack, &p->is_cut);
+    KINO__PACK_FRAME_TIMES(pack, &p->origin);
 }
 
 /* -- the answer -- */
@@ -365,6 +367,7 @@ const kino__analysis_def kino__analysis_cupti_counters = {
         "fused multiply-add instruction counted, 1 for each add or multiply.\n",
     .tables = tables,
     .compat = kino__frame_compat,
+    .grows = true,
     .partial_size = sizeof(partial),
     .map = map,
     .merge = merge,

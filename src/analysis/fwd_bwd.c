@@ -192,8 +192,8 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
 
 static void pack_pair(kino__pack *pack, pair *p)
 {
-    KINO__PACK(pack, &p->rank, &p->forward, &p->backward, &p->sequence, &p->thread, &p->by_flow,
-               &p->forward_event, &p->backward_event);
+    KINO__PACK(pack, &p->rank, &p->forward, &p->backward, &p->sequence, &p->thread, &p->by_flow);
+    KINO__PACK_EVENTS(pack, &p->forward_event, &p->backward_event);
     for (int side = 0; side < 2; side++) {
         KINO__PACK(pack, &p->host[side], &p->device[side], &p->kernels[side]);
     }
@@ -398,6 +398,7 @@ const kino__analysis_def kino__analysis_fwd_bwd = {
         "flows. Sequence numbers count per thread: the number alone does not identify an\n"
         "operator. The table 'pairs' (JSON, CSV, SQL) has one row per backward operator.\n",
     .tables = tables,
+    .grows = true,
     .partial_size = sizeof(partial),
     .map = map,
     .merge = merge,

@@ -325,12 +325,14 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_row(kino__pack *pack, row *r)
 {
-    KINO__PACK(pack, &r->rank, &r->pattern, &r->count, &r->kernel_dur, &r->op_dur, &r->event);
+    KINO__PACK(pack, &r->rank, &r->pattern, &r->count, &r->kernel_dur, &r->op_dur);
+    KINO__PACK_EVENTS(pack, &r->event);
 }
 
 static void pack_call(kino__pack *pack, call *c)
 {
-    KINO__PACK(pack, &c->rank, &c->event, &c->sequence);
+    KINO__PACK(pack, &c->rank, &c->sequence);
+    KINO__PACK_EVENTS(pack, &c->event);
 }
 
 static void pack(kino__pack *pack, void *value)

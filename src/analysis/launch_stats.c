@@ -234,8 +234,8 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_row(kino__pack *pack, launch *r)
 {
-    KINO__PACK(pack, &r->rank, &r->correlation, &r->host, &r->device, &r->delay, &r->launch_event,
-               &r->device_event);
+    KINO__PACK(pack, &r->rank, &r->correlation, &r->host, &r->device, &r->delay);
+    KINO__PACK_EVENTS(pack, &r->launch_event, &r->device_event);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -352,6 +352,7 @@ const kino__analysis_def kino__analysis_launch_stats = {
     .params = params,
     .tables = tables,
     .compat = kino__frame_compat,
+    .grows = true,
     .partial_size = sizeof(partial),
     .map = map,
     .merge = merge,

@@ -241,7 +241,9 @@ static void pack_summary(kino__pack *pack, summary *s)
 
 static void pack_point(kino__pack *pack, point *q)
 {
-    KINO__PACK(pack, &q->rank, &q->ts, &q->event, &q->bandwidth, &q->name);
+    KINO__PACK(pack, &q->rank, &q->bandwidth, &q->name);
+    KINO__PACK_FRAME_TIMES(pack, &q->ts);
+    KINO__PACK_EVENTS(pack, &q->event);
 }
 
 static void pack(kino__pack *pack, void *value)

@@ -274,7 +274,7 @@ static void pack_series(kino__pack *pack, series *s)
 
 static void pack_point(kino__pack *pack, point *q)
 {
-    kino__pack_int(pack, &q->ts);
+    kino__pack_time(pack, &q->ts);
     for (int i = 0; i < PURPOSES; i++)
         kino__pack_int(pack, &q->size[i]);
 }
@@ -466,6 +466,7 @@ const kino__analysis_def kino__analysis_memory_timeline = {
         "profiler started. For other traces, shows the totals of their [memory] events.\n",
     .tables = tables,
     .compat = kino__frame_compat,
+    .grows = true,
     .partial_size = sizeof(partial),
     .map = map,
     .merge = merge,

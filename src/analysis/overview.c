@@ -291,8 +291,8 @@ static void pack_trace(kino__pack *pack, trace_part *t)
 
 static void pack_step(kino__pack *pack, step_part *s)
 {
-    KINO__PACK(pack, &s->trace, &s->number, &s->start, &s->end, &s->host_start, &s->host_end,
-               &s->device_start, &s->device_end);
+    KINO__PACK(pack, &s->trace, &s->number);
+    KINO__PACK_TIMES(pack, &s->start, &s->end, &s->host_start, &s->host_end, &s->device_start, &s->device_end);
     for (int r = 0; r < KINO__ROLE_COUNT; r++)
         kino__pack_int(pack, &s->cost[r]);
 }
@@ -316,7 +316,8 @@ static void pack_device(kino__pack *pack, device_part *d)
 
 static void pack_point(kino__pack *pack, point *b)
 {
-    KINO__PACK(pack, &b->trace, &b->device, &b->start, &b->end, &b->busy);
+    KINO__PACK(pack, &b->trace, &b->device, &b->busy);
+    KINO__PACK_TIMES(pack, &b->start, &b->end);
 }
 
 static void check_text(kino__pack *pack, const partial *p, kino_strid id)

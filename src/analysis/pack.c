@@ -54,6 +54,60 @@ void kino__pack_int(kino__pack *pack, int64_t *value)
         *value = (int64_t)(zigzag >> 1 ^ (zigzag & 1 ? UINT64_MAX : 0));
 }
 
+/* -- what depends on the run -- */
+
+static void pack_moved(kino__pack *pack, int64_t *value, int64_t moved)
+{
+    if (pack->out) {
+        kino__pack_int(pack, &moved);
+        return;
+    }
+    *value = moved;
+}
+
+static bool moves(const kino__pack *pack, int64_t value)
+{
+    return pack->move.is_set && value != INT64_MIN && value != INT64_MAX;
+}
+
+static void read_int(kino__pack *pack, int64_t *value)
+{
+    if (!pack->out)
+        kino__pack_int(pack, value);
+}
+
+void kino__pack_event(kino__pack *pack, int64_t *value)
+{
+    read_int(pack, value);
+    uint64_t id = (uint64_t)*value;
+    if (moves(pack, *value))
+        id = (id & UINT32_MAX) | (uint64_t)pack->move.trace << 32;
+    pack_moved(pack, value, (int64_t)id);
+}
+
+void kino__pack_trace(kino__pack *pack, int64_t *value)
+{
+    read_int(pack, value);
+    pack_moved(pack, value, moves(pack, *value) ? pack->move.trace : *value);
+}
+
+void kino__pack_time(kino__pack *pack, int64_t *value)
+{
+    read_int(pack, value);
+    uint64_t time = (uint64_t)*value;
+    if (moves(pack, *value))
+        time += (uint64_t)pack->move.later_by;
+    pack_moved(pack, value, (int64_t)time);
+}
+
+void kino__pack_frame_time(kino__pack *pack, int64_t *value)
+{
+    if (pack->move.has_file_times)
+        kino__pack_int(pack, value);
+    else
+        kino__pack_time(pack, value);
+}
+
 void kino__pack_tally(kino__pack *pack, int64_t *value)
 {
     uint32_t tally = (uint32_t)*value;
@@ -98,6 +152,15 @@ void kino__pack_str(kino__pack *pack, kino_str *value)
     }
     *value = (kino_str){pack->at, (size_t)size};
     pack->at += size;
+}
+
+void kino__pack_text(kino__pack *pack, const char **text)
+{
+    kino_str value = pack->out ? (kino_str){*text, strlen(*text) + 1} : (kino_str){"", 0};
+    kino__pack_str(pack, &value);
+    bool is_text = value.size && memchr(value.data, 0, value.size) == value.data + value.size - 1;
+    pack->is_damaged |= !is_text;
+    *text = is_text ? value.data : "";
 }
 
 size_t kino__pack_count(kino__pack *pack, size_t count)

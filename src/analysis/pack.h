@@ -22,11 +22,21 @@
 #include "base/string_pool.h"
 #include "base/vec.h"
 
+/* From a run's coordinates to a trace's own (its number is 0, its times count from its own origin)
+ * or back: what a partial knows of the run that its trace is a part of. */
+typedef struct kino__pack_move {
+    bool is_set;         /* false: nothing is moved */
+    bool has_file_times; /* times of the frame are those of the file, in every run */
+    int64_t trace;       /* the number of the partial's only trace from now on */
+    int64_t later_by;    /* ns that its times grow by */
+} kino__pack_move;
+
 typedef struct kino__pack {
     kino__buffer *out;     /* saving; NULL: loading */
     const char *at, *end;  /* loading: what is left */
     bool is_damaged;       /* loading: the bytes are not what was saved */
     bool is_out_of_memory; /* loading; saving says it in out->failed */
+    kino__pack_move move;
 } kino__pack;
 
 void kino__pack_int(kino__pack *pack, int64_t *value);
@@ -46,8 +56,21 @@ void kino__pack_str(kino__pack *pack, kino_str *value);
              : kino__pack_u32, bool *                                                              \
              : kino__pack_bool, kino_str *                                                         \
              : kino__pack_str)(pack, value)
+/* What depends on the run that a trace is a part of must say so, so that partials can be made before
+ * the run is known: the id of an event, the number of a trace, a time of the run, a time of the
+ * frame (of the run, or of the file in HTA's modes). KINO_NO_INT, INT64_MAX stay as they are. */
+void kino__pack_event(kino__pack *pack, int64_t *value);
+void kino__pack_trace(kino__pack *pack, int64_t *value);
+void kino__pack_time(kino__pack *pack, int64_t *value);
+void kino__pack_frame_time(kino__pack *pack, int64_t *value);
+#define KINO__PACK_EVENTS(pack, ...)      KINO__EACH(kino__pack_event, pack, __VA_ARGS__)
+#define KINO__PACK_TIMES(pack, ...)       KINO__EACH(kino__pack_time, pack, __VA_ARGS__)
+#define KINO__PACK_FRAME_TIMES(pack, ...) KINO__EACH(kino__pack_frame_time, pack, __VA_ARGS__)
+
 #define KINO__PACK_TALLIES(pack, ...) KINO__EACH(kino__pack_tally, pack, __VA_ARGS__)
 
+/* A text that ends with 0; loaded ones are views too. */
+void kino__pack_text(kino__pack *pack, const char **text);
 /* A pool of the partial's own; it must be initialised. */
 void kino__pack_pool(kino__pack *pack, kino__string_pool *pool);
 

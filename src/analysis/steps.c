@@ -174,8 +174,8 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
 
 static void pack_row(kino__pack *pack, row *r)
 {
-    KINO__PACK(pack, &r->rank, &r->trace, &r->step, &r->start, &r->end, &r->device_start,
-               &r->device_end);
+    KINO__PACK(pack, &r->rank, &r->trace, &r->step);
+    KINO__PACK_FRAME_TIMES(pack, &r->start, &r->end, &r->device_start, &r->device_end);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -183,7 +183,8 @@ static void pack(kino__pack *pack, void *value)
     partial *p = value;
     KINO__PACK_VEC(pack, &p->rows, pack_row);
     kino__pack_tally(pack, &p->traces);
-    KINO__PACK(pack, &p->origin, &p->is_cut);
+    KINO__PACK(pack, &p->is_cut);
+    KINO__PACK_FRAME_TIMES(pack, &p->origin);
 }
 
 /* -- the answer -- */

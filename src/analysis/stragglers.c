@@ -274,13 +274,16 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_span(kino__pack *pack, span *s)
 {
-    KINO__PACK(pack, &s->iteration, &s->start, &s->end);
+    KINO__PACK(pack, &s->iteration);
+    KINO__PACK_FRAME_TIMES(pack, &s->start, &s->end);
 }
 
 static void pack_kernel(kino__pack *pack, kernel *k)
 {
-    KINO__PACK(pack, &k->trace, &k->name, &k->stream, &k->iteration, &k->start, &k->length, &k->ts,
-               &k->event);
+    KINO__PACK(pack, &k->trace, &k->name, &k->stream, &k->iteration, &k->length);
+    KINO__PACK_FRAME_TIMES(pack, &k->start);
+    KINO__PACK_TIMES(pack, &k->ts);
+    KINO__PACK_EVENTS(pack, &k->event);
 }
 
 static void pack(kino__pack *pack, void *value)

@@ -22,6 +22,7 @@
 typedef struct kino__note {
     const char *text;
     kino_hint hint;
+    uint32_t file; /* that it is about: its number among those of the run, + 1; 0: none */
 } kino__note;
 
 #define KINO__NO_HINT ((kino_hint){.code = KINO_HINT_NONE})

@@ -40,7 +40,7 @@ void kino__derived_run_warn(kino_run *run, kino_hint hint, const char *format, .
     va_start(args, format);
     (void)kino__hint_vformat(text, sizeof text, &hint, format, args);
     va_end(args);
-    kino__derived_run_add_warning(run, &(kino__note){text, hint});
+    kino__derived_run_add_warning(run, &(kino__note){text, hint, 0});
 }
 
 void kino__derived_run_add_warning(kino_run *run, const kino__note *note)
@@ -51,7 +51,7 @@ void kino__derived_run_add_warning(kino_run *run, const kino__note *note)
     kino_str line = kino__arena_copy(&run->arena, kino__str_from(note->text));
     kino__note *slot = line.data ? kino__vec_add(&run->warnings) : NULL;
     if (slot) /* a warning that finds no memory is lost, the run is not */
-        *slot = (kino__note){line.data, note->hint};
+        *slot = (kino__note){line.data, note->hint, note->file};
 }
 
 static kino_status copy_metadata(kino__trace *to, const kino__trace *from, kino_error *err)

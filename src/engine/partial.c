@@ -2,7 +2,6 @@
  * finished. */
 #include "engine/partial.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -41,28 +40,12 @@ kino_status kino__partial_analysis(const kino_partial *partial, kino__analysis *
 
 /* -- map -- */
 
-/* The values of all parameters as text, so that equal ones look the same however they were given. */
+/* So that equal ones look the same however they were given. */
 static bool keep_params(kino_partial *partial, const kino__analysis *a)
 {
-    kino_param_info info;
     partial->analysis = kino__arena_copy(&partial->arena, kino__str_from(a->def->name));
-    for (size_t i = 0; kino__analysis_param(a->def, i, &info); i++) {
-        kino_cell value = kino__analysis_value(a, i);
-        kino_str text = {NULL, 0};
-        if (value.kind == KINO_CELL_NULL)
-            continue;
-        if (value.kind == KINO_CELL_INT)
-            text = kino__arena_format(&partial->arena, "%" PRId64, value.value.integer);
-        else if (value.kind == KINO_CELL_FLOAT)
-            text = kino__arena_format(&partial->arena, "%.17g", value.value.real);
-        else
-            text = kino__arena_copy(&partial->arena, value.value.text);
-        kino_param *slot = text.data ? kino__vec_add(&partial->params) : NULL;
-        if (!slot)
-            return false;
-        *slot = (kino_param){info.name, text.data};
-    }
-    return partial->analysis.data != NULL;
+    return partial->analysis.data &&
+           kino__analysis_list_params(a, &partial->arena, &partial->params);
 }
 
 /* Neighbours in one piece. */

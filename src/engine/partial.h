@@ -36,7 +36,7 @@ typedef struct kino__partial_piece {
 struct kino_partial {
     kino__arena arena;
     kino_str analysis; /* empty: facts alone */
-    KINO__VEC(kino_param) params;
+    kino__param_list params;
     kino__whole_run whole;
     bool is_epoch;
     int64_t origin_ns; /* of the whole run */

@@ -42,20 +42,10 @@ static void pack_piece(kino__pack *pack, kino__partial_piece *piece)
     pack->is_out_of_memory |= piece->bytes.failed;
 }
 
-/* A text that ends with 0, as parameters are given. */
-static void pack_text(kino__pack *pack, const char **text)
-{
-    kino_str value = pack->out ? (kino_str){*text, strlen(*text) + 1} : KINO__STR("");
-    kino__pack_str(pack, &value);
-    bool is_text = value.size && memchr(value.data, 0, value.size) == value.data + value.size - 1;
-    pack->is_damaged |= !is_text;
-    *text = is_text ? value.data : "";
-}
-
 static void pack_param(kino__pack *pack, kino_param *param)
 {
-    pack_text(pack, &param->name);
-    pack_text(pack, &param->value);
+    kino__pack_text(pack, &param->name);
+    kino__pack_text(pack, &param->value);
 }
 
 static void pack_partial(kino__pack *pack, kino_partial *p)

@@ -146,11 +146,11 @@ static bool make_profile(void *context, kino__trace *trace, void (*beside)(void 
 
 /* -- the jobs -- */
 
-static kino_status add_job(work *w, const kino__analysis_def *def, kino_run *run,
-                           const kino_report_options *given, kino_error *err)
+enum { MOST_PARAMS = 4 };
+
+static size_t params_of(const kino__analysis_def *def, const kino_report_options *given,
+                        kino_param params[MOST_PARAMS])
 {
-    kino__map_job *job = &w->jobs[w->map.job_count];
-    kino_param params[4];
     size_t count = 0;
     if (def == &kino__analysis_roofline)
         params[count++] = (kino_param){"merge_ranks", "yes"};
@@ -160,8 +160,48 @@ static kino_status add_job(work *w, const kino__analysis_def *def, kino_run *run
         params[count++] = (kino_param){"compat", given->compat};
     if (given->steps && def->takes_steps)
         params[count++] = (kino_param){"steps", given->steps};
+    return count;
+}
+
+/* drop_bulk leaves out its curve. */
+bool kino__report_is_brief(const kino__analysis_def *def, bool is_full)
+{
+    return def == &kino__analysis_memory && !is_full;
+}
+
+bool kino__report_is_large(const kino__analysis_def *def)
+{
+    for (size_t i = 0; i < USED_COUNT; i++)
+        if (used[i].def == def)
+            return used[i].is_large;
+    return false;
+}
+
+kino_status kino__report_each_job(const kino_run *run, const kino_report_options *given,
+                                  kino__report_job_fn see, void *context, kino_error *err)
+{
+    kino_param params[MOST_PARAMS];
+    size_t count = params_of(&kino__report_facts_def, given, params);
+    KINO_TRY(see(context, &kino__report_facts_def, params, count, err));
+    for (size_t i = 0; i < USED_COUNT; i++) {
+        count = params_of(used[i].def, given, params);
+        KINO_TRY(see(context, used[i].def, params, count, err));
+    }
+    if (!kino__report_wants_costs(run, given))
+        return KINO_OK;
+    count = params_of(&kino__analysis_roofline, given, params);
+    return see(context, &kino__analysis_roofline, params, count, err);
+}
+
+static kino_status add_job(work *w, const kino__analysis_def *def, kino_run *run,
+                           const kino_report_options *given, kino_error *err)
+{
+    kino__map_job *job = &w->jobs[w->map.job_count];
+    kino_param params[MOST_PARAMS];
+    size_t count = params_of(def, given, params);
     job->analysis = &w->analyses[w->map.job_count++];
     KINO_TRY(kino__analysis_init(job->analysis, def, params, count, err));
+    job->analysis->is_brief = kino__report_is_brief(def, given->full);
     if (def == &kino__report_facts_def)
         return KINO_OK;
     job->result = kino__result_new(def->name);
@@ -258,7 +298,7 @@ static kino_status note_steps(kino__report *report, const char *steps, kino_erro
                         steps);
     kino__note *slot = text.failed ? NULL : kino__vec_add(&report->notes);
     if (slot)
-        *slot = (kino__note){kino__report_copy(report, kino__buffer_str(&text)).data, {0}};
+        *slot = (kino__note){kino__report_copy(report, kino__buffer_str(&text)).data, {0}, 0};
     kino__buffer_deinit(&text);
     return slot && slot->text ? KINO_OK : kino__fail_nomem(err);
 }
@@ -268,6 +308,9 @@ static kino_status compose(kino__report *report, kino_run *run, work *w, const c
 {
     const kino__report_facts *facts = w->jobs[0].partials[0];
     kino__report_numbers numbers = {.step_time = KINO_NO_INT, .losses = KINO_NO_INT};
+    if (facts->ranks.count != run->run.traces.count)
+        return kino__fail(err, KINO_FORMAT, "'%s': a partial result of the report is damaged",
+                          run->label);
     if (steps && facts->steps.count == 0)
         return kino__fail(err, KINO_NOT_FOUND, "no step of '%s' matches '%s'", run->label, steps);
     if (steps)
@@ -288,7 +331,7 @@ static kino_status compose(kino__report *report, kino_run *run, work *w, const c
             return kino__fail_nomem(err);
         const kino__note *note = &run->notes.items[i];
         kino_str text = kino__report_copy(report, kino__str_from(note->text));
-        *slot = (kino__note){text.data ? text.data : "", note->hint};
+        *slot = (kino__note){text.data ? text.data : "", note->hint, 0};
     }
     return report->own->failed ? kino__fail_nomem(err) : KINO_OK;
 }

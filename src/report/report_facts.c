@@ -61,6 +61,19 @@ static bool has_table(uint8_t type)
            type == KINO__EVENT_TYPE_KERNEL;
 }
 
+/* Texts of traces, or of the bytes that a partial was loaded from: they outlive it. */
+static bool add_longest(kino__report_facts *facts, kino_str name, const kino__longest *longest)
+{
+    kino_strid id = kino__string_pool_add_borrowed(&facts->names, name);
+    kino__longest *fresh = id == facts->longest.count ? kino__vec_add(&facts->longest) : NULL;
+    if (fresh)
+        *fresh = (kino__longest){0};
+    if (id >= facts->longest.count) /* memory is out */
+        return false;
+    kino__longest_merge(&facts->longest.items[id], longest);
+    return true;
+}
+
 /* Which names the tables of operators and kernels begin with is known when all traces are done; by
  * then their rows may be gone. */
 static bool find_named(const kino__profile *p, kino__report_facts *facts)
@@ -80,11 +93,10 @@ static bool find_named(const kino__profile *p, kino__report_facts *facts)
     }
     for (size_t i = 0; i < count && ok; i++)
         used += is_used[i];
-    ok = ok && kino__vec_reserve(&facts->names, used);
+    ok = ok && kino__vec_reserve(&facts->longest, used);
     for (size_t i = 0; i < count && ok; i++)
-        if (is_used[i])
-            facts->names.items[facts->names.count++] =
-                (kino__name_fact){trace->index, (kino_strid)i, longest[i]};
+        ok = !is_used[i] ||
+             add_longest(facts, kino__trace_string(trace, (kino_strid)i), &longest[i]);
     free(longest);
     free(is_used);
     return ok;
@@ -157,6 +169,19 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
                                                                             : kino__fail_nomem(err);
 }
 
+static bool merge_names(kino__report_facts *facts, const kino__report_facts *more)
+{
+    bool ok = true;
+    for (size_t i = 0; i < more->longest.count && ok; i++)
+        ok = add_longest(facts, kino__string_pool_text(&more->names, (kino_strid)i),
+                         &more->longest.items[i]);
+    for (size_t i = 0; i < more->ranges.count && ok; i++)
+        ok =
+            kino__report_add_range(facts, kino__string_pool_text(&more->range_names, (kino_strid)i),
+                                   &more->ranges.items[i]);
+    return ok;
+}
+
 static kino_status merge(const kino__analysis *a, void *into, void *from, kino_error *err)
 {
     (void)a;
@@ -164,15 +189,11 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
     size_t first = facts->steps.count;
     if (!kino__vec_reserve(&facts->steps, more->steps.count) ||
         !kino__vec_reserve(&facts->ranks, more->ranks.count) ||
-        !kino__vec_reserve(&facts->names, more->names.count) ||
-        !kino__vec_append(&facts->ranges, &more->ranges) ||
-        !kino__vec_reserve(&facts->texts, more->texts.count))
+        !kino__vec_reserve(&facts->texts, more->texts.count) || !merge_names(facts, more))
         return kino__fail_nomem(err);
     for (size_t i = 0; i < more->texts.count; i++)
         facts->texts.items[facts->texts.count++] = more->texts.items[i];
     more->texts.count = 0;
-    for (size_t i = 0; i < more->names.count; i++)
-        facts->names.items[facts->names.count++] = more->names.items[i];
     for (size_t i = 0; i < more->steps.count; i++)
         facts->steps.items[facts->steps.count++] = more->steps.items[i];
     for (size_t i = 0; i < more->ranks.count; i++) {
@@ -187,11 +208,116 @@ static void deinit(void *value)
     kino__report_facts *facts = value;
     kino__vec_deinit(&facts->steps);
     kino__vec_deinit(&facts->ranks);
-    kino__vec_deinit(&facts->names);
+    kino__string_pool_deinit(&facts->names);
+    kino__vec_deinit(&facts->longest);
+    kino__string_pool_deinit(&facts->range_names);
     kino__vec_deinit(&facts->ranges);
     for (size_t i = 0; i < facts->texts.count; i++)
         free(facts->texts.items[i]);
     kino__vec_deinit(&facts->texts);
+}
+
+/* -- bytes -- */
+
+static void pack_longest(kino__pack *pack, kino__longest *longest)
+{
+    size_t count = kino__pack_count(pack, longest->count);
+    if (count > KINO__LONGEST) {
+        pack->is_damaged = true;
+        count = 0;
+    }
+    longest->count = count;
+    for (size_t i = 0; i < count; i++) {
+        kino__pack_int(pack, &longest->dur[i]);
+        kino__pack_event(pack, &longest->id[i]);
+    }
+}
+
+static void pack_size(kino__pack *pack, size_t *value)
+{
+    uint64_t wide = *value;
+    kino__pack_u64(pack, &wide);
+    *value = (size_t)wide;
+}
+
+static void pack_step(kino__pack *pack, kino__step_fact *step)
+{
+    kino__pack_str(pack, &step->name);
+    kino__pack_event(pack, &step->event);
+    kino__pack_int(pack, &step->time);
+    for (int r = 0; r < KINO__ROLE_COUNT; r++)
+        kino__pack_int(pack, &step->part[r]);
+    kino__pack_int(pack, &step->computation);
+    kino__pack_int(pack, &step->communication);
+    kino__pack_int(pack, &step->overlap);
+}
+
+static void pack_flags(kino__pack *pack, kino__rank_fact *rank)
+{
+    bool *flags[] = {&rank->has_step_events, &rank->has_device,  &rank->has_kernels,
+                     &rank->has_memory,      &rank->has_modules, &rank->has_work};
+    uint32_t source = rank->step_source;
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        kino__pack_bool(pack, flags[i]);
+    kino__pack_u32(pack, &source);
+    rank->step_source = (kino__step_source)source;
+    pack->is_damaged |= source > KINO__STEP_FORWARD;
+}
+
+static void pack_rank(kino__pack *pack, kino__rank_fact *rank)
+{
+    int64_t trace = rank->trace;
+    kino__pack_int(pack, &rank->rank);
+    kino__pack_trace(pack, &trace);
+    rank->trace = (uint32_t)trace;
+    kino__pack_str(pack, &rank->worker);
+    pack_size(pack, &rank->first_step);
+    pack_size(pack, &rank->step_count);
+    pack_size(pack, &rank->steps_cut);
+    kino__pack_u64(pack, &rank->events_used);
+    kino__pack_time(pack, &rank->window_start);
+    kino__pack_time(pack, &rank->window_end);
+    pack_flags(pack, rank);
+    pack_size(pack, &rank->range_count);
+    kino__pack_int(pack, &rank->ranges_time);
+    kino__pack_int(pack, &rank->ranges_extent);
+    for (int r = 0; r < KINO__ROLE_COUNT; r++)
+        pack_longest(pack, &rank->longest[r]);
+}
+
+static void pack_range(kino__pack *pack, kino__range_fact *range)
+{
+    kino__pack_int(pack, &range->count);
+    kino__pack_int(pack, &range->total);
+    pack_longest(pack, &range->longest);
+    pack->is_damaged |= range->count < 1;
+}
+
+static bool are_sound(const kino__report_facts *facts)
+{
+    size_t next = 0;
+    for (size_t i = 0; i < facts->ranks.count; i++) {
+        const kino__rank_fact *rank = &facts->ranks.items[i];
+        if (rank->first_step != next || rank->step_count > facts->steps.count - next)
+            return false;
+        next += rank->step_count;
+    }
+    return next == facts->steps.count &&
+           facts->longest.count == kino__string_pool_count(&facts->names) &&
+           facts->ranges.count == kino__string_pool_count(&facts->range_names);
+}
+
+static void pack(kino__pack *pack, void *value)
+{
+    kino__report_facts *facts = value;
+    KINO__PACK_VEC(pack, &facts->steps, pack_step);
+    KINO__PACK_VEC(pack, &facts->ranks, pack_rank);
+    kino__pack_pool(pack, &facts->names);
+    KINO__PACK_VEC(pack, &facts->longest, pack_longest);
+    kino__pack_pool(pack, &facts->range_names);
+    KINO__PACK_VEC(pack, &facts->ranges, pack_range);
+    if (!pack->out && !pack->is_damaged && !pack->is_out_of_memory && !are_sound(facts))
+        pack->is_damaged = true;
 }
 
 static const char *const compat[] = {"tensorboard", NULL};
@@ -207,5 +333,6 @@ const kino__analysis_def kino__report_facts_def = {
     .partial_size = sizeof(kino__report_facts),
     .map = map,
     .merge = merge,
+    .pack = pack,
     .deinit = deinit,
 };

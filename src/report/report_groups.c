@@ -106,15 +106,9 @@ void kino__name_group_add_mean(kino__table *table, const kino__name_group *g, in
 
 static void find_longest(const kino__report_input *in, kino_str name, kino__longest *out)
 {
-    const kino__report_facts *facts = in->facts;
-    size_t at = 0;
-    for (size_t t = 0; t < in->run->run.traces.count; t++) {
-        const kino__trace *trace = in->run->run.traces.items[t];
-        kino_strid id = kino__string_pool_find(&trace->strings, name);
-        for (; at < facts->names.count && facts->names.items[at].trace == trace->index; at++)
-            if (facts->names.items[at].name == id)
-                kino__longest_merge(out, &facts->names.items[at].longest);
-    }
+    kino_strid id = kino__string_pool_find(&in->facts->names, name);
+    if (id != KINO_NO_STRING)
+        *out = in->facts->longest.items[id];
 }
 
 kino__id_list kino__name_groups_cite(const kino__report_input *in, const kino__name_groups *g,

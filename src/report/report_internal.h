@@ -52,18 +52,9 @@ typedef struct kino__rank_fact {
     kino__longest longest[KINO__ROLE_COUNT];
 } kino__rank_fact;
 
-/* The longest events of a name that operators or kernels have, in one trace. */
-typedef struct kino__name_fact {
-    uint32_t trace;
-    kino_strid name;
-    kino__longest longest;
-} kino__name_fact;
-
-/* Ranges of a name in one trace. */
+/* Ranges of a name. */
 typedef struct kino__range_fact {
-    uint32_t trace;
-    kino_strid id; /* of the name, in the trace */
-    kino_str name; /* once all traces are done */
+    kino_str name; /* when they are put into order */
     int64_t count, total;
     kino__longest longest;
 } kino__range_fact;
@@ -71,9 +62,12 @@ typedef struct kino__range_fact {
 typedef struct kino__report_facts {
     KINO__VEC(kino__step_fact) steps;
     KINO__VEC(kino__rank_fact) ranks; /* in the order of traces */
-    KINO__VEC(kino__name_fact) names; /* the same */
-    KINO__VEC(kino__range_fact) ranges;
-    KINO__VEC(char *) texts; /* names of steps that stand in no trace */
+    /* of names that operators or kernels have: those with the number of the name */
+    kino__string_pool names;
+    KINO__VEC(kino__longest) longest;
+    kino__string_pool range_names;
+    KINO__VEC(kino__range_fact) ranges; /* by the number of the name */
+    KINO__VEC(char *) texts;            /* names of steps that stand in no trace */
 } kino__report_facts;
 
 /* Its partial is kino__report_facts; it has no tables to finish. */
@@ -81,6 +75,9 @@ extern const kino__analysis_def kino__report_facts_def;
 
 void kino__longest_add(kino__longest *longest, int64_t dur, int64_t id);
 void kino__longest_merge(kino__longest *into, const kino__longest *from);
+/* Adds what another trace has of a name; the text is borrowed. False: memory is out. */
+bool kino__report_add_range(kino__report_facts *facts, kino_str name,
+                            const kino__range_fact *range);
 /* Fills facts->ranges and what the rank has of them; false: memory is out. */
 bool kino__report_find_ranges(const kino__profile *p, kino__report_facts *facts,
                               kino__rank_fact *rank);
@@ -158,6 +155,19 @@ typedef struct kino__report_input {
 
 void kino__report_sections(const kino__report_input *in);
 
+/* The analyses that a report of the run is made from, the report's own among them, with their
+ * parameters. */
+typedef kino_status (*kino__report_job_fn)(void *context, const kino__analysis_def *def,
+                                           const kino_param *params, size_t count, kino_error *err);
+KINO_NODISCARD kino_status kino__report_each_job(const kino_run *run,
+                                                 const kino_report_options *given,
+                                                 kino__report_job_fn see, void *context,
+                                                 kino_error *err);
+/* Does it fill the tables that a report shows, and no others? */
+bool kino__report_is_brief(const kino__analysis_def *def, bool is_full);
+/* Does it need much memory while it works? */
+bool kino__report_is_large(const kino__analysis_def *def);
+
 /* May there be a section about costs? Not in reports of large runs, unless they are to have all. */
 bool kino__report_wants_costs(const kino_run *run, const kino_report_options *given);
 
@@ -188,8 +198,7 @@ kino__table *kino__report_copy_table(kino__report *report, const kino__table *so
                                      const char *name, const kino__shown_column *shown,
                                      kino__row_filter filter);
 /* Ranges, where there are no operators; false: there are none (report_ranges.c). */
-bool kino__report_ranges(kino__report *report, const kino_run *run,
-                         const kino__report_facts *facts);
+bool kino__report_ranges(kino__report *report, const kino__report_facts *facts);
 /* A new section; a table without rows counts as none. Never NULL. */
 kino__report_section *kino__report_add_section(kino__report *report, const char *name,
                                                const char *title, const kino__table *table);

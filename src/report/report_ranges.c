@@ -59,13 +59,34 @@ bool kino__report_find_ranges(const kino__profile *p, kino__report_facts *facts,
             ok = fresh != NULL;
             if (!ok)
                 break;
-            *fresh = (kino__range_fact){.trace = trace->index, .id = name};
+            *fresh = (kino__range_fact){0};
             slots[name] = facts->ranges.count;
+            ok = kino__string_pool_add_borrowed(&facts->range_names,
+                                                kino__trace_string(trace, name)) +
+                     1 ==
+                 facts->ranges.count;
+            if (!ok)
+                break;
         }
         add_row(&facts->ranges.items[slots[name] - 1], trace, row);
     }
     free(slots);
     return ok;
+}
+
+bool kino__report_add_range(kino__report_facts *facts, kino_str name, const kino__range_fact *range)
+{
+    kino_strid id = kino__string_pool_add_borrowed(&facts->range_names, name);
+    kino__range_fact *fresh = id == facts->ranges.count ? kino__vec_add(&facts->ranges) : NULL;
+    if (fresh)
+        *fresh = (kino__range_fact){0};
+    if (id >= facts->ranges.count) /* memory is out */
+        return false;
+    kino__range_fact *all = &facts->ranges.items[id];
+    all->count = kino__sum(all->count, range->count);
+    all->total = kino__sum(all->total, range->total);
+    kino__longest_merge(&all->longest, &range->longest);
+    return true;
 }
 
 /* -- the section -- */
@@ -78,45 +99,24 @@ static int compare_ranges(const void *a, const void *b)
     return kino__str_compare(x->name, y->name);
 }
 
-static const kino__trace *trace_of(const kino_run *run, uint32_t index)
+/* The longest first. */
+static kino__range_fact *sort_ranges(kino__report *report, const kino__report_facts *facts)
 {
-    for (size_t i = 0; i < run->run.traces.count; i++)
-        if (run->run.traces.items[i]->index == index)
-            return run->run.traces.items[i];
-    return run->run.traces.items[0]; /* does not happen: facts are of its traces */
-}
-
-/* Ranges of the same name in all traces added up, the longest first. */
-static kino__range_fact *join_ranges(kino__report *report, const kino_run *run,
-                                     const kino__report_facts *facts, size_t *count)
-{
-    kino__range_fact *all = calloc(facts->ranges.count + 1, sizeof *all);
-    kino__string_pool names;
-    kino__string_pool_init(&names, NULL);
-    *count = 0;
-    for (size_t i = 0; all && i < facts->ranges.count; i++) {
-        const kino__range_fact *range = &facts->ranges.items[i];
-        kino_str name = kino__trace_string(trace_of(run, range->trace), range->id);
-        kino_strid id = kino__string_pool_add_borrowed(&names, name);
-        if (id == KINO_NO_STRING) {
-            kino__report_fail(report);
-            break;
-        }
-        if (id == *count)
-            all[(*count)++] = (kino__range_fact){.name = name};
-        all[id].count += range->count;
-        all[id].total = kino__sum(all[id].total, range->total);
-        kino__longest_merge(&all[id].longest, &range->longest);
-    }
-    kino__string_pool_deinit(&names);
-    if (!all)
+    size_t count = facts->ranges.count;
+    kino__range_fact *all = calloc(count + 1, sizeof *all);
+    if (!all) {
         kino__report_fail(report);
-    else
-        qsort(all, *count, sizeof *all, compare_ranges);
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        all[i] = facts->ranges.items[i];
+        all[i].name = kino__string_pool_text(&facts->range_names, (kino_strid)i);
+    }
+    qsort(all, count, sizeof *all, compare_ranges);
     return all;
 }
 
-bool kino__report_ranges(kino__report *report, const kino_run *run, const kino__report_facts *facts)
+bool kino__report_ranges(kino__report *report, const kino__report_facts *facts)
 {
     enum { TOP = 8 };
     static const kino_column columns[] = {
@@ -125,10 +125,10 @@ bool kino__report_ranges(kino__report *report, const kino_run *run, const kino__
         {"calls", KINO_TYPE_INT, "count", NULL},
         {"mean", KINO_TYPE_DURATION, NULL, NULL},
         {"longest", KINO_TYPE_DURATION, NULL, NULL}};
-    size_t count;
-    if (facts->ranges.count == 0)
+    size_t count = facts->ranges.count;
+    if (count == 0)
         return false;
-    kino__range_fact *all = join_ranges(report, run, facts, &count);
+    kino__range_fact *all = sort_ranges(report, facts);
     kino__table *out = kino__result_add_table(report->own, "ranges", columns, 5);
     int64_t ids[TOP];
     size_t id_count = 0;

@@ -59,7 +59,7 @@ void kino__report_section_operators(const kino__report_input *in)
     kino__report_numbers *n = in->numbers;
     const kino__table *source = kino__report_table(report, &kino__analysis_operators, 0);
     if (!source || !kino__report_has_events(in) ||
-        (kino__table_row_count(source) == 0 && kino__report_ranges(report, in->run, in->facts)))
+        (kino__table_row_count(source) == 0 && kino__report_ranges(report, in->facts)))
         return;
     kino__name_groups g = {0};
     kino__name_groups_make(report, source, &device_ops, &g);

@@ -170,7 +170,8 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_finding(kino__pack *pack, kino__finding *f)
 {
-    KINO__PACK(pack, &f->rule, &f->severity, &f->rank, &f->trace, &f->gain, &f->step_time);
+    KINO__PACK(pack, &f->rule, &f->severity, &f->rank, &f->gain, &f->step_time);
+    kino__pack_trace(pack, &f->trace);
     for (int i = 0; i < KINO__SAY_COUNT; i++)
         kino__pack_str(pack, &f->say[i]);
     KINO__PACK(pack, &f->is_rest, &f->evidence_count);
@@ -180,16 +181,17 @@ static void pack_finding(kino__pack *pack, kino__finding *f)
         f->evidence_count = 0;
     }
     for (uint32_t i = 0; i < f->evidence_count; i++)
-        kino__pack_int(pack, &f->evidence[i]);
+        kino__pack_event(pack, &f->evidence[i]);
 }
 
 static void pack_facts(kino__pack *pack, kino__rank_facts *f)
 {
-    KINO__PACK(pack, &f->rank, &f->trace, &f->step_count, &f->step_time);
+    KINO__PACK(pack, &f->rank, &f->step_count, &f->step_time);
+    kino__pack_trace(pack, &f->trace);
     for (int i = 0; i < KINO__ROLE_COUNT; i++)
         kino__pack_int(pack, &f->role[i]);
-    KINO__PACK(pack, &f->computation, &f->communication, &f->overlap, &f->first_step_row,
-               &f->kernel_count, &f->world_size);
+    KINO__PACK(pack, &f->computation, &f->communication, &f->overlap, &f->kernel_count, &f->world_size);
+    KINO__PACK_EVENTS(pack, &f->first_step_row);
 }
 
 static void pack(kino__pack *pack, void *value)

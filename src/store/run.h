@@ -10,6 +10,14 @@ typedef struct kino__run_steps {
     bool has_several;
 } kino__run_steps;
 
+/* Traces that are mapped before their run is known: as if each were alone, or one of a run whose
+ * steps differ. */
+typedef enum kino__steps_as {
+    KINO__STEPS_AS_THEY_ARE,
+    KINO__STEPS_AS_ALONE,
+    KINO__STEPS_AS_SEVERAL,
+} kino__steps_as;
+
 /* The run that a run is a part of, where the others are elsewhere (engine/partial.h). */
 typedef struct kino__whole_run {
     uint32_t id;            /* a checksum of its facts */
@@ -29,6 +37,7 @@ struct kino__run {
     const kino__run *ranks;
     kino__whole_run whole;
     kino__run_steps steps; /* of a tight run, or of the whole one */
+    kino__steps_as steps_as;
 };
 
 /* What analyses are about. */

@@ -217,7 +217,7 @@ static void note(kino_result *result, kino_hint hint, const char *format, va_lis
     kino_str text = keep_format(result, &hint, format, args);
     kino__note *slot = text.data ? kino__vec_add(&result->notes) : NULL;
     if (slot)
-        *slot = (kino__note){text.data, hint};
+        *slot = (kino__note){text.data, hint, 0};
     else
         result->failed = true;
 }
@@ -259,7 +259,7 @@ void kino__result_add_note(kino_result *result, const kino__note *made)
 {
     kino__note *slot = result ? kino__vec_add(&result->notes) : NULL;
     if (slot)
-        *slot = (kino__note){keep(result, made->text), made->hint};
+        *slot = (kino__note){keep(result, made->text), made->hint, 0};
     else if (result)
         result->failed = true;
 }

@@ -153,6 +153,7 @@ struct kino__column_source {
     kino_error why;
 };
 
+typedef struct kino__kept kino__kept;               /* engine/summary.h */
 typedef struct kino__attachment kino__attachment;   /* trace.c */
 typedef struct kino__links kino__links;             /* link.c */
 typedef struct kino__arg_columns kino__arg_columns; /* args.c */
@@ -211,6 +212,7 @@ struct kino__trace {
     kino__column_source *source;   /* NULL: all columns are there */
     unsigned columns_there;        /* kino__column bits that source has loaded; atomic */
     bool has_dropped;              /* kino__trace_drop_ids */
+    const kino__kept *kept;        /* of a trace whose events are elsewhere; NULL: they are here */
     kino__mutex source_lock;       /* held while columns are loaded */
 };
 

@@ -175,7 +175,8 @@ bool kino__alloc_sites_merge(kino__alloc_sites *into, const kino__alloc_sites *f
 static void pack_site(kino__pack *pack, kino__alloc_site *site)
 {
     kino__alloc_owner_pack(pack, &site->owner);
-    KINO__PACK(pack, &site->site, &site->stack, &site->blocks, &site->bytes, &site->first_ts);
+    KINO__PACK(pack, &site->site, &site->stack, &site->blocks, &site->bytes);
+    KINO__PACK_TIMES(pack, &site->first_ts);
 }
 
 void kino__alloc_sites_pack(kino__pack *pack, kino__alloc_sites *sites)

@@ -152,7 +152,9 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 static void pack_block(kino__pack *pack, block *b)
 {
     kino__alloc_owner_pack(pack, &b->owner);
-    KINO__PACK(pack, &b->address, &b->bytes, &b->ts, &b->event, &b->site);
+    KINO__PACK(pack, &b->address, &b->bytes, &b->site);
+    KINO__PACK_TIMES(pack, &b->ts);
+    KINO__PACK_EVENTS(pack, &b->event);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -231,6 +233,7 @@ const kino__analysis_def kino__analysis_memory_leaks = {
         "a leak, even if another stream still uses it.\n",
     .params = params,
     .tables = tables,
+    .grows = true,
     .partial_size = sizeof(partial),
     .check = check,
     .map = map,

@@ -364,6 +364,7 @@ const kino__analysis_def kino__analysis_memory_snapshot = {
         "be given back.\n",
     .params = params,
     .tables = tables,
+    .grows = true,
     .partial_size = sizeof(partial),
     .map = map,
     .merge = merge,

@@ -170,7 +170,9 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 static void pack_peak(kino__pack *pack, peak *k)
 {
     kino__alloc_owner_pack(pack, &k->owner);
-    KINO__PACK(pack, &k->bytes, &k->ts, &k->event, &k->known, &k->records, &k->is_relative);
+    KINO__PACK(pack, &k->bytes, &k->known, &k->records, &k->is_relative);
+    KINO__PACK_TIMES(pack, &k->ts);
+    KINO__PACK_EVENTS(pack, &k->event);
 }
 
 static void pack(kino__pack *pack, void *value)

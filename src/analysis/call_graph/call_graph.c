@@ -137,7 +137,8 @@ static void pack(kino__pack *pack, void *value)
     pack->is_damaged |= form != FORM && !pack->is_out_of_memory;
     KINO__PACK_VEC(pack, &p->stacks, pack_stack);
     kino__call_rows_pack(pack, &p->rows);
-    KINO__PACK(pack, &p->origin, &p->is_cut, &p->has_device);
+    KINO__PACK(pack, &p->is_cut, &p->has_device);
+    KINO__PACK_FRAME_TIMES(pack, &p->origin);
     kino__pack_tally(pack, &p->alone);
 }
 
@@ -346,6 +347,7 @@ const kino__analysis_def kino__analysis_call_graph = {
     .tables = tables,
     .compat = kino__frame_compat,
     .needs = KINO__FRAME_NARROW_COLUMNS,
+    .grows = true,
     .partial_size = sizeof(partial),
     .map = map,
     .merge = merge,

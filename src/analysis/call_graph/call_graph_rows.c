@@ -132,13 +132,13 @@ bool kino__call_rows_append(kino__call_rows *rows, const kino__call_rows *more)
 
 static void pack_part(kino__pack *pack, kino__call_part *part)
 {
-    KINO__PACK(pack, &part->first_row, &part->first_kernel, &part->first_root, &part->rank,
-               &part->event_base);
+    KINO__PACK(pack, &part->first_row, &part->first_kernel, &part->first_root, &part->rank);
+    KINO__PACK_EVENTS(pack, &part->event_base);
 }
 
 static void pack_kernel(kino__pack *pack, kino__call_kernel *kernel)
 {
-    KINO__PACK(pack, &kernel->start, &kernel->end);
+    KINO__PACK_FRAME_TIMES(pack, &kernel->start, &kernel->end);
 }
 
 static void pack_sum(kino__pack *pack, kino__call_sum *sum)

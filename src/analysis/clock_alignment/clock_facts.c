@@ -135,13 +135,16 @@ bool kino__clock_facts_merge(kino__clock_facts *into, const kino__clock_facts *f
 
 static void pack_trace(kino__pack *pack, kino__clock_trace *t)
 {
-    KINO__PACK(pack, &t->rank, &t->index, &t->first, &t->last);
+    KINO__PACK(pack, &t->rank);
+    kino__pack_trace(pack, &t->index);
+    KINO__PACK_TIMES(pack, &t->first, &t->last);
 }
 
 static void pack_call(kino__pack *pack, kino__clock_call *c)
 {
-    KINO__PACK(pack, &c->trace, &c->kind, &c->series, &c->size, &c->start, &c->end, &c->step,
-               &c->event);
+    KINO__PACK(pack, &c->trace, &c->kind, &c->series, &c->size, &c->step);
+    KINO__PACK_TIMES(pack, &c->start, &c->end);
+    KINO__PACK_EVENTS(pack, &c->event);
 }
 
 /* Times of a real trace are far from the limits: differences of these cannot go over. */

@@ -54,12 +54,13 @@ static void pack_finding(kino__pack *pack, kino__check_finding *f)
         *f = (kino__check_finding){0};
     }
     for (uint32_t i = 0; i < f->place_count; i++)
-        kino__pack_int(pack, &f->places[i]);
+        kino__pack_event(pack, &f->places[i]);
 }
 
 static void pack_check(kino__pack *pack, kino__trace_check *check)
 {
-    KINO__PACK(pack, &check->trace, &check->rank, &check->world_size);
+    KINO__PACK(pack, &check->rank, &check->world_size);
+    kino__pack_trace(pack, &check->trace);
     for (int d = 0; d < KINO__DAMAGE_COUNT; d++) {
         kino__pack_u64(pack, &check->ledger.count[d]);
         pack->is_damaged |= check->ledger.count[d] > INT64_MAX;
@@ -72,7 +73,8 @@ static void pack_check(kino__pack *pack, kino__trace_check *check)
 
 static void pack_loss(kino__pack *pack, kino__loss *loss)
 {
-    KINO__PACK(pack, &loss->trace, &loss->rank, &loss->tid, &loss->count, &loss->reason);
+    KINO__PACK(pack, &loss->rank, &loss->tid, &loss->count, &loss->reason);
+    kino__pack_trace(pack, &loss->trace);
 }
 
 static void pack(kino__pack *pack, void *value)

@@ -84,7 +84,8 @@ static void pack_row(kino__pack *pack, kino__cost_row *row)
     KINO__PACK(pack, &row->key.rank, &row->key.name, &row->key.detail, &row->key.dtype,
                &row->key.precision, &row->key.kind, &row->key.device);
     kino__cost_sum_pack(pack, &row->sum);
-    KINO__PACK(pack, &row->event, &row->longest, &row->reason);
+    KINO__PACK(pack, &row->longest, &row->reason);
+    KINO__PACK_EVENTS(pack, &row->event);
 }
 
 static bool is_text(const kino__cost_rows *rows, kino_strid id)

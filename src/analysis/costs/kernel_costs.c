@@ -360,6 +360,7 @@ const kino__analysis_def kino__analysis_kernel_costs = {
     .params = params,
     .tables = tables,
     .compat = compat,
+    .grows = true,
     .partial_size = sizeof(kino__kernel_rows),
     .check = check,
     .map = map,

@@ -136,7 +136,8 @@ bool kino__kernel_rows_merge(kino__kernel_rows *into, const kino__kernel_rows *f
 
 static void pack_kind(kino__pack *pack, kino__kernel_group *kind)
 {
-    KINO__PACK(pack, &kind->rank, &kind->tid, &kind->device, &kind->stream, &kind->run_index);
+    KINO__PACK(pack, &kind->rank, &kind->tid, &kind->device, &kind->stream);
+    kino__pack_trace(pack, &kind->run_index);
     for (size_t i = 0; i < TEXT_FIELDS; i++)
         kino__pack_u32(pack, text_field(kind, i));
     uint32_t tc = kind->tc, gap = kind->tensor_gap;

@@ -223,7 +223,8 @@ static void pack_row(kino__pack *pack, layer_row *r)
     KINO__PACK(pack, &r->rank, &r->parent, &r->name);
     for (int side = 0; side < SIDES; side++)
         kino__cost_sum_pack(pack, &r->self[side]);
-    KINO__PACK(pack, &r->event, &r->longest);
+    KINO__PACK(pack, &r->longest);
+    KINO__PACK_EVENTS(pack, &r->event);
 }
 
 static void pack(kino__pack *pack, void *value)

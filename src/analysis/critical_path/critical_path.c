@@ -448,12 +448,13 @@ static void pack_ints(kino__pack *pack, int64_t *values, size_t count)
 
 static void pack_rank(kino__pack *pack, kino__critical_rank *r)
 {
-    int64_t *values[] = {&r->rank,        &r->from,      &r->to,         &r->is_ok,
-                         &r->in_cycle,    &r->left_out,  &r->events,     &r->nodes,
-                         &r->in_graph,    &r->edges,     &r->path_nodes, &r->path_events,
-                         &r->path_weight, &r->unlaunched};
+    int64_t *values[] = {&r->rank,       &r->is_ok,       &r->in_cycle,    &r->left_out,
+                         &r->events,     &r->nodes,       &r->in_graph,    &r->edges,
+                         &r->path_nodes, &r->path_events, &r->path_weight, &r->unlaunched};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         kino__pack_int(pack, values[i]);
+    kino__pack_frame_time(pack, &r->from);
+    kino__pack_frame_time(pack, &r->to);
     pack_ints(pack, r->type_count, KINO__EDGE_TYPES);
     pack_ints(pack, r->type_weight, KINO__EDGE_TYPES);
     pack_ints(pack, r->bound_count, KINO__BOUNDS);
@@ -462,10 +463,10 @@ static void pack_rank(kino__pack *pack, kino__critical_rank *r)
 
 static void pack_node(kino__pack *pack, kino__critical_node *n)
 {
-    int64_t *values[] = {&n->rank, &n->event, &n->ts};
     bool *claims[] = {&n->is_end, &n->is_blocking, &n->on_path};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        kino__pack_int(pack, values[i]);
+    kino__pack_int(pack, &n->rank);
+    kino__pack_event(pack, &n->event);
+    kino__pack_time(pack, &n->ts);
     for (size_t i = 0; i < sizeof claims / sizeof *claims; i++)
         kino__pack_bool(pack, claims[i]);
     KINO__PACK(pack, &n->node, &n->name);
@@ -473,22 +474,23 @@ static void pack_node(kino__pack *pack, kino__critical_node *n)
 
 static void pack_edge(kino__pack *pack, kino__critical_edge *e)
 {
-    int64_t *values[] = {&e->rank, &e->from, &e->to, &e->event, &e->weight, &e->type};
+    int64_t *values[] = {&e->rank, &e->from, &e->to, &e->weight, &e->type};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         kino__pack_int(pack, values[i]);
+    kino__pack_event(pack, &e->event);
     if (e->type < 0 || e->type >= KINO__EDGE_TYPES)
         pack->is_damaged = true;
 }
 
 static void pack_part(kino__pack *pack, kino__critical_part *part)
 {
-    int64_t *values[] = {&part->rank, &part->event, &part->duration,
-                         &part->pid,  &part->tid,   &part->stream};
+    int64_t *values[] = {&part->rank, &part->duration, &part->pid, &part->tid, &part->stream};
     uint32_t *numbers[] = {&part->name, &part->category, &part->type, &part->bound};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         kino__pack_int(pack, values[i]);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         kino__pack_u32(pack, numbers[i]);
+    kino__pack_event(pack, &part->event);
     if (part->type >= KINO__EDGE_TYPES || part->bound >= KINO__BOUNDS)
         pack->is_damaged = true;
 }
@@ -529,6 +531,7 @@ const kino__analysis_def kino__analysis_critical_path = {
     .params = params,
     .tables = kino__critical_tables,
     .compat = kino__frame_compat,
+    .grows = true,
     .partial_size = sizeof(kino__critical_result),
     .check = check,
     .map = map,

@@ -226,7 +226,7 @@ static void pack_device(kino__pack *pack, kino__dist_device *d)
 
 static void pack_range(kino__pack *pack, kino__interval *r)
 {
-    KINO__PACK(pack, &r->start, &r->end);
+    KINO__PACK_TIMES(pack, &r->start, &r->end);
 }
 
 /* Times of a real trace are far from the limits: sums and differences of these cannot go over. */

@@ -62,7 +62,8 @@ kino_status kino__gaps_merge(const kino__analysis *a, void *into, void *from, ki
 
 static void pack_place(kino__pack *pack, kino__gap_place *at)
 {
-    KINO__PACK(pack, &at->name, &at->event);
+    KINO__PACK(pack, &at->name);
+    KINO__PACK_EVENTS(pack, &at->event);
 }
 
 static void pack_culprit(kino__pack *pack, kino__gap_culprit *c)
@@ -74,7 +75,8 @@ static void pack_culprit(kino__pack *pack, kino__gap_culprit *c)
 
 static void pack_gap(kino__pack *pack, kino__gap *g)
 {
-    KINO__PACK(pack, &g->rank, &g->device, &g->step, &g->ts, &g->dur);
+    KINO__PACK(pack, &g->rank, &g->device, &g->step, &g->dur);
+    KINO__PACK_TIMES(pack, &g->ts);
     pack_place(pack, &g->before);
     pack_place(pack, &g->after);
     pack_place(pack, &g->launch);

@@ -301,6 +301,7 @@ const kino__analysis_def kino__analysis_hang = {
         "and sequence number, and finds the first in each group that has not ended: who\n"
         "never issued it, issued something else, or has not started it, and who waits.\n",
     .tables = tables,
+    .grows = true,
     .partial_size = sizeof(kino__hang_facts),
     .map = kino__hang_map,
     .merge = kino__hang_merge,

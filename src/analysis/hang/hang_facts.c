@@ -278,10 +278,11 @@ kino_status kino__hang_merge(const kino__analysis *a, void *into, void *from, ki
 
 static void pack_entry(kino__pack *pack, kino__hang_entry *e)
 {
-    int64_t *const numbers[] = {&e->rank, &e->seq, &e->created, &e->from, &e->to};
+    int64_t *const numbers[] = {&e->rank, &e->seq, &e->from, &e->to};
     uint32_t *const small[] = {&e->group, &e->operation, &e->shape, &e->source, &e->state};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         kino__pack_int(pack, numbers[i]);
+    kino__pack_time(pack, &e->created);
     for (size_t i = 0; i < sizeof small / sizeof *small; i++)
         kino__pack_u32(pack, small[i]);
 }

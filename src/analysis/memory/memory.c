@@ -122,19 +122,22 @@ static void pack_statistic(kino__pack *pack, kino__memory_statistic *s)
 
 static void pack_event(kino__pack *pack, kino__memory_event *e)
 {
-    KINO__PACK(pack, &e->rank, &e->device, &e->op, &e->size, &e->allocated_at, &e->released_at,
-               &e->allocation, &e->release);
+    KINO__PACK(pack, &e->rank, &e->device, &e->op, &e->size);
+    KINO__PACK_TIMES(pack, &e->allocated_at, &e->released_at);
+    KINO__PACK_EVENTS(pack, &e->allocation, &e->release);
 }
 
 static void pack_sample(kino__pack *pack, kino__memory_sample *s)
 {
-    KINO__PACK(pack, &s->rank, &s->device, &s->ts, &s->allocated, &s->reserved);
+    KINO__PACK(pack, &s->rank, &s->device, &s->allocated, &s->reserved);
+    KINO__PACK_TIMES(pack, &s->ts);
 }
 
 static void pack_peak(kino__pack *pack, kino__memory_peak *k)
 {
-    KINO__PACK(pack, &k->rank, &k->device, &k->op, &k->allocated, &k->ts, &k->event, &k->reserved,
-               &k->total, &k->records);
+    KINO__PACK(pack, &k->rank, &k->device, &k->op, &k->allocated, &k->reserved, &k->total, &k->records);
+    KINO__PACK_TIMES(pack, &k->ts);
+    KINO__PACK_EVENTS(pack, &k->event);
 }
 
 /* Every number of a text must be in the pool. */
@@ -407,6 +410,7 @@ const kino__analysis_def kino__analysis_memory = {
     .params = params,
     .tables = tables,
     .compat = compat,
+    .grows = true,
     .partial_size = sizeof(partial),
     .check = check,
     .map = kino__memory_map,

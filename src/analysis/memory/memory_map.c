@@ -571,7 +571,8 @@ static bool map_all(mapping *g)
     if (g->m.items.count && (!map_statistics(g) || !map_events(g)))
         return false;
     for (uint32_t d = 0; d < g->m.devices.count; d++)
-        if (g->device_ids[d] != UINT32_MAX && (!map_curve(g, d) || !map_peak(g, d)))
+        if (g->device_ids[d] != UINT32_MAX &&
+            ((!g->a->is_brief && !map_curve(g, d)) || !map_peak(g, d)))
             return false;
     return true;
 }

@@ -228,8 +228,9 @@ static kino_status merge(const kino__analysis *a, void *into, void *from, kino_e
 
 static void pack_action(kino__pack *pack, action *a)
 {
-    KINO__PACK(pack, &a->rank, &a->id, &a->parent, &a->depth, &a->name, &a->tid, &a->start,
-               &a->duration, &a->event);
+    KINO__PACK(pack, &a->rank, &a->id, &a->parent, &a->depth, &a->name, &a->tid, &a->duration);
+    KINO__PACK_TIMES(pack, &a->start);
+    KINO__PACK_EVENTS(pack, &a->event);
 }
 
 static void pack(kino__pack *pack, void *value)
@@ -308,6 +309,7 @@ const kino__analysis_def kino__analysis_lightning = {
         "thread.\n",
     .tables = tables,
     .compat = compat,
+    .grows = true,
     .partial_size = sizeof(partial),
     .map = map,
     .merge = merge,

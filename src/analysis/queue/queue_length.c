@@ -108,7 +108,9 @@ static void pack_summary(kino__pack *pack, summary *s)
 
 static void pack_point(kino__pack *pack, point *q)
 {
-    KINO__PACK(pack, &q->rank, &q->stream, &q->ts, &q->length, &q->event);
+    KINO__PACK(pack, &q->rank, &q->stream, &q->length);
+    KINO__PACK_FRAME_TIMES(pack, &q->ts);
+    KINO__PACK_EVENTS(pack, &q->event);
 }
 
 static void pack(kino__pack *pack, void *value)

@@ -286,16 +286,16 @@ static void pack_step(kino__pack *pack, kino__verdict_step *s)
 
 static void pack_rank(kino__pack *pack, kino__verdict_rank *r)
 {
-    KINO__PACK(pack, &r->rank, &r->trace, &r->first_step, &r->world_size, &r->communication,
-               &r->self, &r->source, &r->step_count, &r->group_count, &r->place_count,
-               &r->has_steps, &r->has_peer_to_peer);
+    KINO__PACK(pack, &r->rank, &r->world_size, &r->communication, &r->self, &r->source, &r->step_count, &r->group_count, &r->place_count, &r->has_steps, &r->has_peer_to_peer);
+    kino__pack_trace(pack, &r->trace);
+    KINO__PACK_EVENTS(pack, &r->first_step);
 }
 
 static void pack_place(kino__pack *pack, kino__verdict_place *p)
 {
     uint32_t kind = p->kind, cause = p->cause;
-    KINO__PACK(pack, &p->name, &p->shape, &kind, &cause, &p->time, &p->calls, &p->offset, &p->event,
-               &p->longest);
+    KINO__PACK(pack, &p->name, &p->shape, &kind, &cause, &p->time, &p->calls, &p->offset, &p->longest);
+    KINO__PACK_EVENTS(pack, &p->event);
     if (kind >= KINO__PLACES || cause >= KINO__SLOW_CAUSES)
         pack->is_damaged = true;
     p->kind = (uint8_t)kind;

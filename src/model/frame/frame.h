@@ -42,6 +42,8 @@ enum {
     KINO__FRAME_STEP = 4,     /* ProfilerStep */
 };
 
+/* One more name; true: it is a step's, and its number is the first or differs from the first. */
+bool kino__run_steps_see(kino__run_steps *steps, kino_str name);
 /* Adds what a trace's texts say, for a run that will not have them all in memory. */
 void kino__run_steps_add(kino__run_steps *steps, const kino__trace *trace);
 

@@ -95,16 +95,21 @@ bool kino__frame_list_steps(kino__frame *f)
 
 /* -- the cut */
 
+bool kino__run_steps_see(kino__run_steps *steps, kino_str name)
+{
+    int64_t number = steps->has_several ? KINO_NO_INT : kino__step_number(name, true);
+    if (number == KINO_NO_INT || number == steps->seen)
+        return false;
+    steps->has_several = steps->seen != KINO_NO_INT;
+    steps->seen = number;
+    return true;
+}
+
 void kino__run_steps_add(kino__run_steps *steps, const kino__trace *trace)
 {
     size_t count = kino__string_pool_count(&trace->strings);
-    for (kino_strid id = 0; id < count && !steps->has_several; id++) {
-        int64_t number = kino__step_number(kino__trace_string(trace, id), true);
-        if (number == KINO_NO_INT)
-            continue;
-        steps->has_several = steps->seen != KINO_NO_INT && steps->seen != number;
-        steps->seen = number;
-    }
+    for (kino_strid id = 0; id < count && !steps->has_several; id++)
+        (void)kino__run_steps_see(steps, kino__trace_string(trace, id));
 }
 
 /* Distinct step names of all traces of the run: with one or none, nothing is cut. */
@@ -112,6 +117,10 @@ static bool has_several_steps(const kino__frame *f)
 {
     const kino__run *run = f->trace->run;
     kino__run_steps steps = {KINO_NO_INT, false};
+    if (run && run->steps_as == KINO__STEPS_AS_SEVERAL)
+        return true;
+    if (run && run->steps_as == KINO__STEPS_AS_ALONE)
+        run = NULL;
     if (run && (run->is_tight || run->whole.traces))
         return run->steps.has_several; /* looked at while the texts were in memory */
     for (size_t i = 0; i < (run ? run->traces.count : 1); i++)

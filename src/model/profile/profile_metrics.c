@@ -168,7 +168,7 @@ static bool measure_busy(const measuring *m, int64_t device, double *value)
     int64_t time = 0;
     for (size_t i = 0; ok && busy.items && i < busy.count; i++)
         time += clip(m, busy.items[i].start, busy.items[i].end);
-    *value = (double)time / ((double)m->window.end - (double)m->window.start);
+    *value = (double)time / (double)kino__difference(m->window.end, m->window.start);
     kino__vec_deinit(&busy);
     return ok;
 }
