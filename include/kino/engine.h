@@ -75,11 +75,18 @@ typedef struct kino_load_options {
     uint64_t expansion;
     /* What people call the run, in reports and errors; NULL: its paths. */
     const char *label;
+    /* Only part `part` (from 0) of `parts` parts of the files, of about the same size; 0: all. */
+    unsigned part, parts;
+    /* Summaries (kino/summary.h) may stand in place of traces. For programs that ask for the report
+     * and analyses only: others have no use for traces without events. */
+    bool takes_summaries;
+    /* A file that is left out, a part or a rank that is missing is an error. */
+    bool require_all;
 } kino_load_options;
 #define KINO_LOAD_OPTIONS_INIT                                                                     \
     {                                                                                              \
         sizeof(kino_load_options), 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, NULL, 0,     \
-            NULL                                                                                   \
+            NULL, 0, 0, false, false                                                               \
     }
 
 /* Opens traces as one run. A path is a trace file, "-" for standard input, or a folder of

@@ -410,7 +410,8 @@ static kino_status merge(const kino__analysis *a, void *value, void *other, kino
 
 static void pack_row(kino__pack *pack, row *r)
 {
-    KINO__PACK(pack, &r->rank, &r->name, &r->category, &r->annotation, &r->index, &r->stream, &r->correlation, &r->dur, &r->is_memory);
+    KINO__PACK(pack, &r->rank, &r->name, &r->category, &r->annotation, &r->index, &r->stream,
+               &r->correlation, &r->dur, &r->is_memory);
     KINO__PACK_EVENTS(pack, &r->event, &r->annotation_event);
     KINO__PACK_FRAME_TIMES(pack, &r->ts);
 }

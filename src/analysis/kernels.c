@@ -366,7 +366,9 @@ static void pack_weighted(kino__pack *pack, weighted *w)
 
 static void pack_row(kino__pack *pack, row *r)
 {
-    KINO__PACK(pack, &r->rank, &r->key.name, &r->key.op, &r->key.grid, &r->key.block, &r->key.registers, &r->key.shared_memory, &r->uses_tensor_cores, &r->has_op, &r->is_op_eligible, &r->calls, &r->total, &r->max, &r->min);
+    KINO__PACK(pack, &r->rank, &r->key.name, &r->key.op, &r->key.grid, &r->key.block,
+               &r->key.registers, &r->key.shared_memory, &r->uses_tensor_cores, &r->has_op,
+               &r->is_op_eligible, &r->calls, &r->total, &r->max, &r->min);
     KINO__PACK_TIMES(pack, &r->first);
     pack_weighted(pack, &r->blocks_per_sm);
     pack_weighted(pack, &r->occupancy);

@@ -292,7 +292,8 @@ static void pack_trace(kino__pack *pack, trace_part *t)
 static void pack_step(kino__pack *pack, step_part *s)
 {
     KINO__PACK(pack, &s->trace, &s->number);
-    KINO__PACK_TIMES(pack, &s->start, &s->end, &s->host_start, &s->host_end, &s->device_start, &s->device_end);
+    KINO__PACK_TIMES(pack, &s->start, &s->end, &s->host_start, &s->host_end, &s->device_start,
+                     &s->device_end);
     for (int r = 0; r < KINO__ROLE_COUNT; r++)
         kino__pack_int(pack, &s->cost[r]);
 }

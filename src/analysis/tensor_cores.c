@@ -263,7 +263,8 @@ static void pack_device(kino__pack *pack, device_part *d)
 
 static void pack_name(kino__pack *pack, name_part *n)
 {
-    KINO__PACK(pack, &n->rank, &n->name, &n->is_marked, &n->calls, &n->self, &n->total, &n->tensor_self, &n->tensor_total);
+    KINO__PACK(pack, &n->rank, &n->name, &n->is_marked, &n->calls, &n->self, &n->total,
+               &n->tensor_self, &n->tensor_total);
     KINO__PACK_TIMES(pack, &n->first);
 }
 

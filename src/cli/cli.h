@@ -33,8 +33,11 @@ typedef struct kino__common_options {
     kino__ranks ranks;
     const char *run, *span, *simd;
     unsigned jobs;
-    uint64_t memory; /* kino_load_options.memory; 0 where a command needs all traces at once */
-    uint64_t budget; /* memory that the command may use; 0: by the machine */
+    uint64_t memory;      /* kino_load_options.memory; 0 where a command needs all traces at once */
+    bool takes_summaries; /* kino_load_options.takes_summaries */
+    bool require_all;     /* the same */
+    unsigned part, parts; /* the same */
+    uint64_t budget;      /* memory that the command may use; 0: by the machine */
     /* commands that print tables */
     const char *format, *output, *table;
     uint64_t limit; /* KINO__LIMIT_DEFAULT: by format */
@@ -51,6 +54,13 @@ typedef struct kino__common_options {
             "needed; 0 keeps all (default: 128MB). A SIZE above the command's memory limit "       \
             "raises the limit",                                                                    \
             offset, false                                                                          \
+    }
+
+#define KINO__REQUIRE_ALL_OPTION(offset)                                                           \
+    {                                                                                              \
+        "require-all", KINO__OPTION_FLAG, NULL,                                                    \
+            "fail if a trace cannot be read, or a rank or part of the run is missing", offset,     \
+            false                                                                                  \
     }
 
 enum {

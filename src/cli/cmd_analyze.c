@@ -29,12 +29,15 @@ static const kino__option options_table[] = {
     {"list", KINO__OPTION_FLAG, NULL, "list all analyses, one per line",
      offsetof(analyze_options, list), false},
     KINO__MEMORY_OPTION(offsetof(analyze_options, common.memory)),
+    KINO__REQUIRE_ALL_OPTION(offsetof(analyze_options, common.require_all)),
     {0},
 };
 
 static void init(void *options)
 {
-    ((analyze_options *)options)->common.memory = KINO__MEMORY_DEFAULT;
+    analyze_options *o = options;
+    o->common.memory = KINO__MEMORY_DEFAULT;
+    o->common.takes_summaries = true;
 }
 
 /* -- parameters as options -- */
@@ -384,7 +387,8 @@ const kino__command kino__command_analyze = {
     .description =
         "Answers one question about a trace or a run with tables. 'kino analyze --list'\n"
         "lists the analyses; 'kino analyze NAME --help' describes an analysis, its\n"
-        "parameters and its tables. Each is also a table function in 'kino query'.\n",
+        "parameters and its tables. Each is also a table function in 'kino query'.\n"
+        "Summaries (kino summarize) take the place of traces.\n",
     .options = options_table,
     .groups = KINO__COMMAND_LOADS | KINO__COMMAND_PRINTS,
     .options_size = sizeof(analyze_options),

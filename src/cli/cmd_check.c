@@ -16,12 +16,15 @@ static const kino__option options_table[] = {
      "note), or any (everything except notes)",
      offsetof(check_options, fail_on), false},
     KINO__MEMORY_OPTION(offsetof(check_options, common.memory)),
+    KINO__REQUIRE_ALL_OPTION(offsetof(check_options, common.require_all)),
     {0},
 };
 
 static void init(void *options)
 {
-    ((check_options *)options)->common.memory = KINO__MEMORY_DEFAULT;
+    check_options *o = options;
+    o->common.memory = KINO__MEMORY_DEFAULT;
+    o->common.takes_summaries = true;
 }
 
 enum { LOSS, DAMAGE, WARNING, NOTE, SEVERITY_COUNT };
@@ -194,7 +197,8 @@ const kino__command kino__command_check = {
         "Finds what is missing, damaged or inconsistent in a trace or a run, and shows\n"
         "how much and where. Lists what could not be checked, with the reason. Without\n"
         "--fail-on, the exit code is 0 whatever is found. The same tables are available\n"
-        "as the analysis 'completeness'.\n",
+        "as the analysis 'completeness'. Summaries (kino summarize) take the\n"
+        "place of traces.\n",
     .options = options_table,
     .groups = KINO__COMMAND_LOADS | KINO__COMMAND_PRINTS,
     .options_size = sizeof(check_options),

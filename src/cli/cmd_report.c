@@ -35,6 +35,7 @@ static const kino__option options_table[] = {
      "fit the report into N columns (default: terminal width, or 100 if there is no terminal)",
      offsetof(report_options, width), false},
     KINO__MEMORY_OPTION(COMMON(memory)),
+    KINO__REQUIRE_ALL_OPTION(COMMON(require_all)),
     {0},
 };
 
@@ -43,6 +44,7 @@ static void init(void *options)
     report_options *o = options;
     o->common.span = "newest";
     o->common.memory = KINO__MEMORY_DEFAULT;
+    o->common.takes_summaries = true;
 }
 
 static int show_report(const report_options *given, const kino_report *report)
@@ -123,7 +125,8 @@ const kino__command kino__command_report = {
         "what to fix first and how much that could save, the largest operators and\n"
         "kernels, memory and communication. --full adds details. If a directory holds\n"
         "several recordings, the newest is used. Data that a trace does not contain is\n"
-        "reported as missing, never shown as 0.\n",
+        "reported as missing, never shown as 0. Summaries (kino summarize) take the place\n"
+        "of traces.\n",
     .options = options_table,
     .groups = KINO__COMMAND_LOADS,
     .options_size = sizeof(report_options),

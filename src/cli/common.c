@@ -141,6 +141,10 @@ int kino__open_run(const kino__common_options *options, char **paths, size_t cou
     load.rank_count = options->ranks.items.count;
     load.memory = options->memory;
     load.expansion = options->budget;
+    load.takes_summaries = options->takes_summaries;
+    load.require_all = options->require_all;
+    load.part = options->part;
+    load.parts = options->parts;
     if (options->memory > KINO__MEMORY_DEFAULT)
         load.expansion = options->memory;
     kino_error err;

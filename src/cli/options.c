@@ -325,6 +325,8 @@ kino_status kino__options_parse(const kino__option_set *set, void *target, char 
         }
         if (strcmp(argument, "-h") == 0)
             argument = "--help";
+        else if (strcmp(argument, "-o") == 0)
+            argument = "--output";
         if (argument[1] != '-')
             return fail_unknown(set, argument, err);
         size_t size = strcspn(argument + 2, "=");

@@ -505,6 +505,33 @@ void kino__discovery_keep_inside(kino__discovery *discovery, const char *inside)
     free(root);
 }
 
+/* Every file weighs something, or many empty ones would be in one part. */
+static uint64_t weight_of(const char *path)
+{
+    enum { OPENING = 64 << 10 };
+    struct stat info;
+    bool is_known = stat(path, &info) == 0 && S_ISREG(info.st_mode);
+    return (is_known ? (uint64_t)info.st_size : 0) + OPENING;
+}
+
+void kino__discovery_keep_part(kino__discovery *discovery, unsigned part, unsigned parts)
+{
+    size_t count = discovery->files.count, kept = 0;
+    uint64_t total = 0, before = 0;
+    for (size_t i = 0; i < count; i++)
+        total += weight_of(discovery->files.items[i].path);
+    for (size_t i = 0; i < count; i++) {
+        const kino__found file = discovery->files.items[i];
+        uint64_t weight = weight_of(file.path);
+        /* where its middle lies */
+        unsigned __int128 place = ((unsigned __int128)before * 2 + weight) * parts;
+        before += weight;
+        if ((unsigned)(place / ((unsigned __int128)total * 2)) == part)
+            discovery->files.items[kept++] = file;
+    }
+    discovery->files.count = kept;
+}
+
 void kino__discovery_deinit(kino__discovery *discovery)
 {
     kino__vec_deinit(&discovery->files);

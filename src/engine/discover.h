@@ -17,6 +17,7 @@ typedef struct kino__found {
     const char *worker; /* NULL: the name does not say */
     const char *span;   /* digits; NULL: the name has none */
     bool from_folder;   /* found, not named: if it is no trace, it is left out */
+    uint32_t number;    /* among those that were found; set by who opens them */
 } kino__found;
 
 typedef struct kino__discovery {
@@ -30,6 +31,9 @@ typedef struct kino__discovery {
  * failure. */
 KINO_NODISCARD kino_status kino__discover(const char *const *paths, size_t count, const char *run,
                                           const char *span, kino__discovery *out, kino_error *err);
+/* Keeps one of `parts` (0: the first), of neighbours, each with about as many bytes as the others.
+ * Sizes and order decide alone, so that all who see the same files share them out in the same way. */
+void kino__discovery_keep_part(kino__discovery *discovery, unsigned part, unsigned parts);
 void kino__discovery_deinit(kino__discovery *discovery);
 
 /* The folders with traces directly in them, `folder` itself (as ".") and those below however deep:

@@ -11,6 +11,7 @@
 
 struct kino_run {
     kino__run run;
+    unsigned part, parts;           /* of the files that were found; parts 0: all of them */
     unsigned jobs;                  /* as asked for when it was opened */
     const char *label;              /* the paths it was opened with */
     KINO__VEC(kino__note) warnings; /* one line each */
@@ -22,9 +23,12 @@ struct kino_run {
     bool is_selection; /* its traces are the parent's (select.c) */
     void *rules;       /* what its traces' rules point to */
     void (*rules_free)(void *rules);
+    KINO__VEC(struct kino_summary *) summaries; /* that its traces come from */
     KINO__VEC(kino_run *) joined; /* runs that its traces come from, which they borrow from */
 };
 
+/* KINO_NOT_FOUND: something of the run was left out, or a rank has no trace. */
+KINO_NODISCARD kino_status kino__run_check_all(const kino_run *run, kino_error *err);
 /* The caller's options, with defaults for what is not given. */
 kino_load_options kino__load_options_of(const kino_load_options *options);
 /* Takes traces (also on failure) into a run that has none: in order, on one clock, with warnings

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "engine/analyze.h"
 #include "engine/reload.h"
+#include "engine/summary.h"
 #include "model/frame/frame.h"
 
 /* -- map -- */
@@ -57,11 +58,16 @@ static unsigned columns_of(const kino__map_reduce *m)
 
 /* A partial moved into bytes of its own: it may point into what is made of the trace. One that
  * cannot be saved points to the trace alone. */
-static kino_status save_partial(const kino__map_job *job, size_t index, kino_error *err)
+static kino_status save_partial(const kino__map_reduce *m, const kino__map_job *job, size_t index,
+                                kino_error *err)
 {
     if (!job->analysis->def->pack || !job->partials[index])
         return KINO_OK;
-    kino__partial_save(job->analysis, job->partials[index], &job->saved[index]);
+    if (m->saves_alone)
+        kino__partial_save_alone(job->analysis, job->partials[index],
+                                 m->run->traces.items[index]->shift_ns, &job->saved[index]);
+    else
+        kino__partial_save(job->analysis, job->partials[index], &job->saved[index]);
     kino__buffer_trim(&job->saved[index]);
     kino__partial_free(job->analysis, job->partials[index]);
     job->partials[index] = NULL;
@@ -72,7 +78,7 @@ static kino_status save_all(const kino__map_reduce *m, size_t index, kino_error 
 {
     for (size_t i = 0; i < m->job_count; i++)
         if (m->jobs[i].statuses[index] == KINO_OK)
-            KINO_TRY(save_partial(&m->jobs[i], index, err));
+            KINO_TRY(save_partial(m, &m->jobs[i], index, err));
     return KINO_OK;
 }
 
@@ -92,6 +98,8 @@ static void map_trace(void *context, unsigned worker, size_t index)
     (void)worker;
     const kino__map_reduce *m = context;
     kino__trace *trace = m->run->traces.items[index];
+    if (trace->kept) /* was mapped elsewhere: loaded when it is merged */
+        return;
     bool was_there = !kino__trace_is_released(trace);
     kino_error err;
     kino_status st = kino__trace_require(trace, columns_of(m), NULL, &err);
@@ -154,6 +162,8 @@ static kino_status map_single(kino__map_reduce *m, kino_error *err)
 static void map_only_trace(kino__map_reduce *m)
 {
     kino__trace *trace = m->run->traces.items[0];
+    if (trace->kept)
+        return;
     bool was_there = !kino__trace_is_released(trace);
     kino_error err;
     if (map_single(m, &err) != KINO_OK)
@@ -164,8 +174,10 @@ static void map_only_trace(kino__map_reduce *m)
 
 /* -- both -- */
 
-static bool job_init(kino__map_job *job, size_t traces)
+static bool job_init(kino__map_job *job, const kino__run *run)
 {
+    size_t traces = run->traces.count;
+    job->run = run;
     job->partials = calloc(traces + 1, sizeof *job->partials);
     job->saved = calloc(traces + 1, sizeof *job->saved);
     job->statuses = calloc(traces + 1, sizeof *job->statuses);
@@ -187,7 +199,7 @@ kino_status kino__map_reduce_map(kino__map_reduce *m, kino_error *err)
     size_t traces = m->run->traces.count;
     uint64_t events = 0;
     for (size_t i = 0; i < m->job_count; i++)
-        if (!job_init(&m->jobs[i], traces))
+        if (!job_init(&m->jobs[i], m->run))
             return kino__fail_nomem(err);
     for (size_t i = 0; i < traces; i++)
         events += m->run->traces.items[i]->event_count;
@@ -213,6 +225,9 @@ static kino_status need_partial(kino__map_job *job, size_t index, kino_error *er
     }
     if (job->partials[index])
         return KINO_OK;
+    const kino__trace *trace = job->run->traces.items[index];
+    if (trace->kept)
+        return kino__kept_load(job->analysis, trace, &job->partials[index], err);
     return kino__partial_load(job->analysis, kino__buffer_str(&job->saved[index]),
                               &job->partials[index], err);
 }

@@ -16,6 +16,7 @@
 
 typedef struct kino__map_job {
     kino__analysis *analysis; /* initialised with its parameters; outlives the job */
+    const kino__run *run;     /* set by mapping */
     kino_result *result;      /* filled at the end; the caller's; NULL: partials alone */
     bool is_large;       /* needs much memory while it works: such jobs come one after the other */
     void **partials;     /* of each trace; the first one is the whole after merging */
@@ -32,6 +33,7 @@ typedef struct kino__map_reduce {
     kino__progress *progress; /* or NULL */
     kino__map_job *jobs;
     size_t job_count;
+    bool saves_alone; /* with forgets: saved bytes are in coordinates of their trace */
     bool forgets; /* nobody else uses the run: what was made of a trace goes when it is mapped */
     /* What the jobs stand on, made once a trace, before them; NULL: nothing. With the stages that
      * need little memory it calls `beside`, unless that is NULL. False when memory is out. */

@@ -12,6 +12,7 @@
 #include "engine/kino_run.h"
 #include "engine/reload.h"
 #include "engine/sidecar.h"
+#include "engine/summary.h"
 #include "reader/reader.h"
 
 #ifndef KINO_VERSION
@@ -130,15 +131,16 @@ static bool is_wanted(const kino__trace *trace, const kino_load_options *options
 }
 
 /* "cannot read 'path': reason" would name the path once more than one line needs. */
-static void leave_out(kino_run *run, const char *path, const kino_error *why)
+static void leave_out(kino_run *run, const kino__found *file, const kino_error *why)
 {
+    const char *path = file->path;
     const char *reason = kino__error_reason(why);
     kino_str line = kino__arena_format(&run->arena, "'%s': left out: %s", path, reason);
     kino_hint hint = why->hint;
     size_t before = line.size - strlen(reason);
     size_t skipped = (size_t)(reason - why->message);
     hint.at = (uint16_t)(hint.size ? hint.at - skipped : 0);
-    kino__note note = {line.data, kino__hint_moved(hint, before, line.size)};
+    kino__note note = {line.data, kino__hint_moved(hint, before, line.size), file->number + 1};
     add_line(run, false, note);
     add_line(run, true, note);
 }
@@ -160,7 +162,7 @@ static kino_status load_file(kino_run *run, const kino__found *file,
     /* Of a folder's files one that cannot be read does not stop the others. */
     if ((st == KINO_FORMAT || st == KINO_IO || st == KINO_NOT_FOUND || st == KINO_LIMIT) &&
         file->from_folder) {
-        leave_out(run, file->path, &why);
+        leave_out(run, file, &why);
         return KINO_OK;
     }
     if (st != KINO_OK) {
@@ -175,7 +177,7 @@ static kino_status load_file(kino_run *run, const kino__found *file,
         return st;
     }
     if (warning)
-        add_line(run, false, (kino__note){.text = warning});
+        add_line(run, false, (kino__note){.text = warning, .file = file->number + 1});
     kino__label_trace(trace, file->worker, file->span);
     if (!is_wanted(trace, options)) {
         kino__trace_free(trace);
@@ -244,7 +246,7 @@ static kino_status fail_left_out(const kino_run *run, kino_error *err)
 static kino_status check_any(const kino_run *run, const kino__discovery *found, size_t loaded,
                              const kino_load_options *options, kino_error *err)
 {
-    if (loaded)
+    if (loaded || options->parts) /* others may have some */
         return KINO_OK;
     if (options->rank_count && !is_all_left_out(run, found))
         return kino__fail(err, KINO_NOT_FOUND,
@@ -309,6 +311,23 @@ static const char *join_paths(kino__arena *arena, const char *const *paths, size
     return label.data ? label.data : "";
 }
 
+/* Neighbours together, in parts of about the same size. Files without a size are small. */
+static kino_status keep_part(kino_run *run, kino__discovery *found,
+                             const kino_load_options *options, kino_error *err)
+{
+    for (size_t i = 0; i < found->files.count; i++)
+        found->files.items[i].number = (uint32_t)i;
+    if (options->parts == 0)
+        return KINO_OK;
+    if (options->part >= options->parts)
+        return kino__fail(err, KINO_ARGUMENT, "part %u of %u: parts count from 0", options->part,
+                          options->parts);
+    run->part = options->part;
+    run->parts = options->parts;
+    kino__discovery_keep_part(found, options->part, options->parts);
+    return KINO_OK;
+}
+
 static void note_older(kino_run *run, size_t count)
 {
     kino_error said; /* as long as a message can be */
@@ -316,7 +335,7 @@ static void note_older(kino_run *run, size_t count)
                           "%zu older recording%s left out: " KINO__HERE " chooses another", count,
                           count == 1 ? "" : "s");
     kino_str line = kino__arena_copy(&run->arena, kino__str_from(said.message));
-    add_line(run, true, (kino__note){line.data, said.hint});
+    add_line(run, true, (kino__note){line.data, said.hint, 0});
 }
 
 kino_status kino_run_open(const char *const *paths, size_t count, const kino_load_options *options,
@@ -327,6 +346,8 @@ kino_status kino_run_open(const char *const *paths, size_t count, const kino_loa
     kino_load_options given = kino__load_options_of(options);
     if (count == 0)
         return kino__fail(err, KINO_ARGUMENT, "no traces to open");
+    if (kino__is_summary(paths[0]))
+        return kino__summaries_read(paths, count, &given, out, err);
     kino_run *run = calloc(1, sizeof *run);
     if (!run)
         return kino__fail_nomem(err);
@@ -334,16 +355,20 @@ kino_status kino_run_open(const char *const *paths, size_t count, const kino_loa
     kino__run_init(&run->run);
     run->label = given.label ? join_paths(&run->arena, &given.label, 1)
                              : join_paths(&run->arena, paths, count);
-    kino__discovery found;
+    kino__discovery found = {0};
     kino_status st = kino__discover(paths, count, given.run, given.span, &found, err);
     if (st == KINO_OK)
         kino__discovery_keep_inside(&found, given.inside);
+    if (st == KINO_OK)
+        st = keep_part(run, &found, &given, err);
     if (st == KINO_OK && found.older_spans)
         note_older(run, found.older_spans);
     if (st == KINO_OK)
         st = load_all(run, &found, &given, err);
     if (st == KINO_OK)
         st = kino__run_set_apart(run, err);
+    if (st == KINO_OK && given.require_all)
+        st = kino__run_check_all(run, err);
     kino__discovery_deinit(&found);
     if (st != KINO_OK) {
         kino_run_free(run);
@@ -351,6 +376,34 @@ kino_status kino_run_open(const char *const *paths, size_t count, const kino_loa
     }
     *out = run;
     return KINO_OK;
+}
+
+/* The first rank below the world's size without a trace, KINO_NO_INT: none is missing, or who can
+ * tell. Traces are in the order of ranks. */
+static int64_t find_missing_rank(const kino__run *run, int64_t *world)
+{
+    int64_t next = 0;
+    *world = KINO_NO_INT;
+    for (size_t i = 0; i < run->traces.count; i++) {
+        const kino__trace *trace = run->traces.items[i];
+        *world = trace->world_size > *world ? trace->world_size : *world;
+        next += trace->rank == next;
+    }
+    return next < *world ? next : KINO_NO_INT;
+}
+
+kino_status kino__run_check_all(const kino_run *run, kino_error *err)
+{
+    int64_t world, missing = find_missing_rank(kino__run_of_ranks(&run->run), &world);
+    for (size_t i = 0; i < run->notes.count; i++)
+        if (run->notes.items[i].file)
+            return kino__fail(err, KINO_NOT_FOUND, "not all of '%s' can be used: %s", run->label,
+                              run->notes.items[i].text);
+    if (missing == KINO_NO_INT || run->parts)
+        return KINO_OK;
+    return kino__fail(err, KINO_NOT_FOUND,
+                      "not all of '%s' is there: rank %" PRId64 " of %" PRId64 " has no trace",
+                      run->label, missing, world);
 }
 
 kino_status kino__run_prepare(const kino_run *run, unsigned columns, kino_error *err)
@@ -380,6 +433,9 @@ void kino_run_free(kino_run *run)
     for (size_t i = run->joined.count; i-- > 0;)
         kino_run_free(run->joined.items[i]);
     kino__vec_deinit(&run->joined);
+    for (size_t i = 0; i < run->summaries.count; i++)
+        kino_summary_free(run->summaries.items[i]);
+    kino__vec_deinit(&run->summaries);
     kino__vec_deinit(&run->warnings);
     kino__vec_deinit(&run->notes);
     kino__arena_deinit(&run->arena);

@@ -222,15 +222,19 @@ static bool is_no_rank(const kino__trace *trace)
     return trace->role == KINO__PROCESS_LAUNCHER || trace->role == KINO__PROCESS_HELPER;
 }
 
+bool kino__is_step_mark(kino_str name)
+{
+    return kino__str_starts_with(name, KINO__STR("ProfilerStep#")) ||
+           kino__str_starts_with(name, KINO__STR("Optimizer.step#"));
+}
+
 /* By its texts alone: does it have something that steps are made of? */
 static bool may_have_steps(const kino__trace *trace)
 {
-    static const kino_str marks[] = {KINO__STR("ProfilerStep#"), KINO__STR("Optimizer.step#")};
     size_t count = kino__string_pool_count(&trace->strings);
     for (kino_strid id = 0; id < count; id++)
-        for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-            if (kino__str_starts_with(kino__trace_string(trace, id), marks[i]))
-                return true;
+        if (kino__is_step_mark(kino__trace_string(trace, id)))
+            return true;
     return false;
 }
 

@@ -19,6 +19,8 @@ KINO_NODISCARD kino_status kino__sidecar_apply(kino__trace *trace, const char *a
 /* The value of kino_process without what names people or projects, for redacted traces. */
 void kino__sidecar_redact(const kino__trace *trace, kino__buffer *out);
 
+/* A name that steps are made of. */
+bool kino__is_step_mark(kino_str name);
 /* Is it certainly the trace of a rank: by its role, its rank or its steps? */
 bool kino__trace_is_rank(const kino__trace *trace);
 /* Puts the traces of processes that are no rank aside (launchers, helpers, and what has neither

@@ -190,7 +190,8 @@ static void pack_facts(kino__pack *pack, kino__rank_facts *f)
     kino__pack_trace(pack, &f->trace);
     for (int i = 0; i < KINO__ROLE_COUNT; i++)
         kino__pack_int(pack, &f->role[i]);
-    KINO__PACK(pack, &f->computation, &f->communication, &f->overlap, &f->kernel_count, &f->world_size);
+    KINO__PACK(pack, &f->computation, &f->communication, &f->overlap, &f->kernel_count,
+               &f->world_size);
     KINO__PACK_EVENTS(pack, &f->first_step_row);
 }
 

@@ -10,8 +10,8 @@ typedef struct kino__run_steps {
     bool has_several;
 } kino__run_steps;
 
-/* Traces that are mapped before their run is known: as if each were alone, or one of a run whose
- * steps differ. */
+/* Traces that are mapped before their run is known: as if the steps were those of each alone, or
+ * those of the run differed. */
 typedef enum kino__steps_as {
     KINO__STEPS_AS_THEY_ARE,
     KINO__STEPS_AS_ALONE,

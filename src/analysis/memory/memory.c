@@ -135,7 +135,8 @@ static void pack_sample(kino__pack *pack, kino__memory_sample *s)
 
 static void pack_peak(kino__pack *pack, kino__memory_peak *k)
 {
-    KINO__PACK(pack, &k->rank, &k->device, &k->op, &k->allocated, &k->reserved, &k->total, &k->records);
+    KINO__PACK(pack, &k->rank, &k->device, &k->op, &k->allocated, &k->reserved, &k->total,
+               &k->records);
     KINO__PACK_TIMES(pack, &k->ts);
     KINO__PACK_EVENTS(pack, &k->event);
 }

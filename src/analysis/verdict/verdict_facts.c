@@ -189,7 +189,8 @@ static bool add_peers(kino__verdict_facts *facts, const kino__profile *p, kino__
 static bool is_alone(const kino__trace *trace)
 {
     const kino__run *run = trace->run ? kino__run_of_ranks(trace->run) : NULL;
-    return run && run->traces.count < 2 && run->whole.ranks < 2;
+    return run && trace->run->steps_as == KINO__STEPS_AS_THEY_ARE && run->traces.count < 2 &&
+           run->whole.ranks < 2;
 }
 
 static bool add_places(kino__verdict_facts *facts, const kino__profile *p)
@@ -286,7 +287,9 @@ static void pack_step(kino__pack *pack, kino__verdict_step *s)
 
 static void pack_rank(kino__pack *pack, kino__verdict_rank *r)
 {
-    KINO__PACK(pack, &r->rank, &r->world_size, &r->communication, &r->self, &r->source, &r->step_count, &r->group_count, &r->place_count, &r->has_steps, &r->has_peer_to_peer);
+    KINO__PACK(pack, &r->rank, &r->world_size, &r->communication, &r->self, &r->source,
+               &r->step_count, &r->group_count, &r->place_count, &r->has_steps,
+               &r->has_peer_to_peer);
     kino__pack_trace(pack, &r->trace);
     KINO__PACK_EVENTS(pack, &r->first_step);
 }
@@ -294,7 +297,8 @@ static void pack_rank(kino__pack *pack, kino__verdict_rank *r)
 static void pack_place(kino__pack *pack, kino__verdict_place *p)
 {
     uint32_t kind = p->kind, cause = p->cause;
-    KINO__PACK(pack, &p->name, &p->shape, &kind, &cause, &p->time, &p->calls, &p->offset, &p->longest);
+    KINO__PACK(pack, &p->name, &p->shape, &kind, &cause, &p->time, &p->calls, &p->offset,
+               &p->longest);
     KINO__PACK_EVENTS(pack, &p->event);
     if (kind >= KINO__PLACES || cause >= KINO__SLOW_CAUSES)
         pack->is_damaged = true;
