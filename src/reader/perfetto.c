@@ -241,9 +241,10 @@ static bool add_base(kino__perfetto *p, kino__trace *trace)
 {
     int64_t boot, epoch;
     char text[KINO__DECIMAL_MAX];
+    p->origin = p->shift;
     if (!kino__perfetto_clocks_epoch(&p->clocks, &boot, &epoch))
         return true;
-    p->origin = boot;
+    p->origin = (int64_t)((uint64_t)boot + (uint64_t)p->shift);
     if (kino__trace_metadata(trace, "baseTimeNanoseconds").size)
         return true;
     return kino__trace_add_metadata(trace, KINO__STR("baseTimeNanoseconds"),

@@ -2,6 +2,7 @@
  * format has no place for. */
 #include "base/json_out.h"
 #include "reader/perfetto_internal.h"
+#include "store/args.h"
 #include "store/derive.h"
 
 typedef struct attribute {
@@ -54,6 +55,29 @@ static void add_flow_name(kino__perfetto *p, kino_str what, kino_str text)
     }
 }
 
+/* What stands behind "kino.pid." is the uuid of a track, and the value its label as JSON. */
+static void add_label(kino__perfetto *p, kino_str uuid_text, kino_str json, bool is_pid)
+{
+    uint64_t uuid = 0;
+    kino__label label = {KINO__LABEL_NONE, KINO_NO_STRING, 0};
+    for (size_t i = 0; i < uuid_text.size; i++)
+        uuid = uuid * 10 + (uint64_t)(uuid_text.data[i] - '0');
+    uint32_t number = kino__perfetto_track_of(p, uuid);
+    if (p->failed)
+        return;
+    if (json.size && json.data[0] == '"') {
+        p->scratch.size = 0;
+        kino__json_unescape(json, &p->scratch);
+        label.kind = KINO__LABEL_TEXT;
+        label.text = kino__event_builder_text(&p->events, kino__buffer_str(&p->scratch));
+    } else if (kino__str_to_int(json, &label.number)) {
+        label.kind = KINO__LABEL_INT;
+    }
+    kino__perfetto_track *track = &p->tracks.items.items[number];
+    *(is_pid ? &track->own_pid : &track->own_tid) = label;
+    *(is_pid ? &track->has_own_pid : &track->has_own_tid) = true;
+}
+
 static bool add_key(kino__perfetto *p, kino_str key, const attribute *a)
 {
     kino__json json = {.out = &p->scratch};
@@ -68,7 +92,7 @@ static bool add_key(kino__perfetto *p, kino_str key, const attribute *a)
 static void take_attribute(kino__perfetto *p, const attribute *a)
 {
     kino_str key = behind(a->key, "kino.key."), flow = behind(a->key, "kino.flow.");
-    kino_str own = behind(a->key, "kino.");
+    kino_str own = behind(a->key, "kino."), pid = behind(own, "pid."), tid = behind(own, "tid.");
     bool ok = true;
     if (kino__str_is(own, "version"))
         p->is_from_kino = true;
@@ -76,9 +100,14 @@ static void take_attribute(kino__perfetto *p, const attribute *a)
         ok = kino__trace_add_metadata(p->trace, key, a->text);
     else if (flow.size)
         add_flow_name(p, flow, a->text);
+    else if (pid.size || tid.size)
+        add_label(p, pid.size ? pid : tid, a->text, pid.size != 0);
+    else if (kino__str_is(own, "shift"))
+        ok = kino__str_to_int(a->text, &p->shift);
     else if (!own.size && a->key.size)
         ok = add_key(p, a->key, a);
-    p->failed |= !ok;
+    if (!ok)
+        kino__ledger_add(p->ledger, KINO__DAMAGE_BROKEN_METADATA, p->offset);
 }
 
 void kino__perfetto_attributes(kino__perfetto *p, kino_str message)

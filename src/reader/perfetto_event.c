@@ -261,9 +261,9 @@ static number scaled(kino__perfetto_track *track, uint32_t generation, number va
     return value;
 }
 
-static void add_number(kino__perfetto *p, const char *key, number value)
+static void add_number(kino__perfetto *p, kino_str key, number value)
 {
-    kino_strid text = kino__event_builder_text(&p->events, kino__str_from(key));
+    kino_strid text = kino__event_builder_text(&p->events, key);
     uint64_t bits;
     memcpy(&bits, &value.real, sizeof bits);
     kino__event_args_add(&p->args, text, value.is_real ? KINO__ARG_DOUBLE : KINO__ARG_INT,
@@ -280,7 +280,7 @@ static void add_counter(kino__perfetto *p, const kino__perfetto_sequence *s,
         return;
     kino__perfetto_track *t = &p->tracks.items.items[track];
     t->is_counter = true;
-    add_number(p, "value", scaled(t, s->generation, value));
+    add_number(p, KINO__STR("value"), scaled(t, s->generation, value));
     *event = *like;
     event->phase = KINO__PERFETTO_COUNTER;
     event->track = track;
@@ -289,6 +289,8 @@ static void add_counter(kino__perfetto *p, const kino__perfetto_sequence *s,
     event->category = KINO__CATEGORY_NONE;
     event->place = kino__perfetto_args_end(p);
 }
+
+enum { EXTRA_MOST = 64 }; /* counters of an event */
 
 /* The n-th number of a repeated field of two messages, one behind the other. */
 static bool repeated_at(kino_str message, uint32_t field, kino__proto_type type, size_t n,
@@ -309,7 +311,7 @@ static bool repeated_at(kino_str message, uint32_t field, kino__proto_type type,
 static void add_extra(kino__perfetto *p, const kino__perfetto_sequence *s, kino_str message,
                       const kino__perfetto_event *like, bool is_real)
 {
-    enum { EXTRA_MOST = 64, DEFAULTS_MOST = 4096 };
+    enum { DEFAULTS_MOST = 4096 };
     uint32_t tracks = is_real ? 45 : 31, values = is_real ? 46 : 12;
     kino__proto_type type = is_real ? KINO__PROTO_FIXED64 : KINO__PROTO_VARINT;
     uint64_t uuid, bits;
@@ -325,6 +327,51 @@ static void add_extra(kino__perfetto *p, const kino__perfetto_sequence *s, kino_
         memcpy(&value.real, &bits, sizeof value.real);
         add_counter(p, s, like, uuid, value);
     }
+}
+
+/* A value among those of a counter that Kino has written: its series is the track's description. */
+static void add_own_value(kino__perfetto *p, uint64_t uuid, number value)
+{
+    uint32_t track = kino__perfetto_track_of(p, uuid);
+    if (!p->failed)
+        add_number(p, p->tracks.items.items[track].description, value);
+}
+
+static void add_own_extra(kino__perfetto *p, kino_str message, bool is_real)
+{
+    uint64_t uuid, bits;
+    for (size_t i = 0; i < EXTRA_MOST; i++) {
+        if (!repeated_at(message, is_real ? 46 : 12,
+                         is_real ? KINO__PROTO_FIXED64 : KINO__PROTO_VARINT, i, &bits) ||
+            !repeated_at(message, is_real ? 45 : 31, KINO__PROTO_VARINT, i, &uuid))
+            return;
+        number value = {.is_real = is_real, .integer = (int64_t)bits};
+        memcpy(&value.real, &bits, sizeof value.real);
+        add_own_value(p, uuid, value);
+    }
+}
+
+/* All series of one moment are one event, as they were. */
+static void add_own_counter(kino__perfetto *p, kino_str message, const kino__perfetto_event *like,
+                            uint64_t uuid)
+{
+    kino__proto m = kino__proto_start(message);
+    kino__proto_field f;
+    while (kino__proto_next(&m, &f)) {
+        if (f.number == 30)
+            add_own_value(p, uuid, (number){false, kino__proto_int(&f), 0});
+        else if (f.number == 44)
+            add_own_value(p, uuid, (number){true, 0, kino__proto_real(&f)});
+    }
+    add_own_extra(p, message, false);
+    add_own_extra(p, message, true);
+    kino__perfetto_event *event = kino__vec_add(&p->waiting);
+    p->failed |= !event;
+    if (!event)
+        return;
+    *event = *like;
+    event->lacks_category = false;
+    event->place = kino__perfetto_args_end(p);
 }
 
 static void add_counters(kino__perfetto *p, const kino__perfetto_sequence *s, kino_str message,
@@ -439,6 +486,8 @@ void kino__perfetto_track_event(kino__perfetto *p, kino__perfetto_sequence *s,
     kino__perfetto_event like = p->waiting.items[p->waiting.count - 1];
     bool is_counter = e.type == KINO__PERFETTO_COUNTER;
     p->waiting.count -= is_counter && !p->failed;
-    if (e.has_counters && !p->failed)
+    if (is_counter && p->is_from_kino && !p->failed)
+        add_own_counter(p, message, &like, p->tracks.items.items[like.track].uuid);
+    else if (e.has_counters && !p->failed)
         add_counters(p, s, message, &like, p->tracks.items.items[like.track].uuid, is_counter);
 }

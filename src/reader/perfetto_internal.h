@@ -269,6 +269,7 @@ typedef struct kino__perfetto {
     KINO__VEC(kino__perfetto_flow_name) flow_names; /* of files that Kino has written */
     kino__map process_of;                           /* pid -> track */
     int64_t origin;                                 /* what times count from */
+    int64_t shift;                                  /* of files that Kino has written */
     kino__map gpu_event_of;                         /* event id of a GPU's work -> waiting */
     kino__map counter_of;                   /* descriptor and id of a GPU's counter -> text */
     KINO__VEC(kino__perfetto_other) others; /* packets of which nothing is shown, by field */

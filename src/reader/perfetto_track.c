@@ -268,20 +268,30 @@ static bool place_agent(kino__perfetto *p, kino__perfetto_track *track)
     return true;
 }
 
+static kino__label pid_label(const kino__perfetto_track *track)
+{
+    return track->has_own_pid ? track->own_pid : int_label(track->pid);
+}
+
+static kino__label tid_label(const kino__perfetto_track *track)
+{
+    return track->has_own_tid ? track->own_tid : int_label(track->tid);
+}
+
 static void place(kino__perfetto *p, kino__perfetto_track *track)
 {
     const kino__perfetto_track *owner = owner_of(p, track);
-    int64_t pid = owner ? owner->pid : 0;
+    kino__label pid = owner ? pid_label(owner) : int_label(0);
     kino__label tid = int_label((int64_t)track->uuid);
     track->is_placed = true;
     if (owner != track && !track->is_counter && place_agent(p, track))
         return;
     if (owner && owner->has_thread && (owner == track || !track->is_counter))
-        tid = int_label(owner->tid);
+        tid = tid_label(owner);
     if (track->is_counter)
-        tid = owner && owner->has_thread ? int_label(owner->tid)
+        tid = owner && owner->has_thread ? tid_label(owner)
                                          : (kino__label){KINO__LABEL_NONE, KINO_NO_STRING, 0};
-    track->row = kino__event_builder_track(&p->events, int_label(pid), tid);
+    track->row = kino__event_builder_track(&p->events, pid, tid);
 }
 
 uint32_t kino__perfetto_track_row(kino__perfetto *p, uint32_t number)
@@ -328,10 +338,11 @@ static void rank_row(kino__perfetto *p, uint32_t row, const char *what, int64_t 
 /* A process that has no row of its own is named on one without a thread, as in Kineto's files. */
 static void name_process(kino__perfetto *p, const kino__perfetto_track *track)
 {
-    uint32_t row = kino__event_builder_track(&p->events, int_label(track->pid),
+    uint32_t row = kino__event_builder_track(&p->events, pid_label(track),
                                              (kino__label){KINO__LABEL_NONE, KINO_NO_STRING, 0});
     kino_str name = track->process_name.size ? track->process_name : track->name;
     name_row(p, row, "process_name", "name", name);
+    name_row(p, row, "process_labels", "labels", track->process_labels);
     rank_row(p, row, "process_sort_index", track->rank);
 }
 
