@@ -158,7 +158,7 @@ const kino__writer_def kino__writer_perfetto = {
     .name = "perfetto",
     .suffix = ".pftrace",
     .other_suffix = ".perfetto-trace",
-    .help = "Perfetto's protobuf trace, for ui.perfetto.dev and trace_processor",
+    .help = "Perfetto's protobuf, for ui.perfetto.dev",
     .is_compressible = true,
     .write = write_trace,
 };
