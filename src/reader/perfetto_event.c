@@ -12,6 +12,13 @@ typedef struct seen {
     kino_str launches; /* the GPU work that this call started, and waits for */
 } seen;
 
+/* Most names are of none of these lengths. */
+static bool may_be_noted(size_t size)
+{
+    const uint32_t sizes = 1u << 7 | 1u << 11 | 1u << 13 | 1u << 14 | 1u << 15;
+    return size < 16 && sizes >> size & 1;
+}
+
 static void note_value(kino__perfetto_event *event, kino_str name, int64_t value, seen *out)
 {
     if (kino__str_is(name, "Sequence number"))
@@ -44,6 +51,8 @@ static void note_arg(kino__perfetto *p, const kino__perfetto_sequence *s, kino_s
             value = kino__proto_int(&f);
         }
     }
+    if (!may_be_noted(name.size))
+        return;
     if (value != KINO_NO_INT)
         note_value(event, name, value, out);
     event->is_sync |= kino__str_is(name, "cuda_sync_kind");

@@ -36,7 +36,8 @@ static const unsigned char *take_fixed(kino__proto *message, const unsigned char
     return at + size;
 }
 
-const unsigned char *kino__proto_value(kino__proto *message, const unsigned char *at,
+/* The value of the field whose tag ends at `at`; NULL: it is not well formed, and says why. */
+static const unsigned char *take_value(kino__proto *message, const unsigned char *at,
                                        kino__proto_field *out)
 {
     if (out->number == 0)
@@ -59,6 +60,26 @@ const unsigned char *kino__proto_value(kino__proto *message, const unsigned char
         return at + out->value;
     }
     return fail(message, "a field has an unknown type");
+}
+
+bool kino__proto_next_any(kino__proto *message, kino__proto_field *out)
+{
+    const unsigned char *at = message->at;
+    uint64_t tag;
+    if (at == message->end || message->why)
+        return false;
+    if (!kino__proto_varint(&at, message->end, &tag)) {
+        message->why = "a tag is cut off";
+        return false;
+    }
+    out->number = tag >> 3 <= UINT32_MAX >> 3 ? (uint32_t)(tag >> 3) : 0;
+    out->type = (kino__proto_type)(tag & 7);
+    out->data = NULL;
+    at = take_value(message, at, out);
+    if (!at)
+        return false;
+    message->at = at;
+    return true;
 }
 
 double kino__proto_real(const kino__proto_field *field)

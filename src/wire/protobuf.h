@@ -63,28 +63,26 @@ static inline bool kino__proto_varint(const unsigned char **at, const unsigned c
     return kino__proto_varint_long(at, end, out);
 }
 
-/* The value of the field whose tag ends at `at`; NULL: it is not well formed, and says why. */
-const unsigned char *kino__proto_value(kino__proto *message, const unsigned char *at,
-                                       kino__proto_field *out);
+/* The next field, whatever its tag and length look like. */
+bool kino__proto_next_any(kino__proto *message, kino__proto_field *out);
 
-/* The next field; false at the end, and where the bytes are not a message (`why`). */
+/* The next field; false at the end, and where the bytes are not a message (`why`). Tags, lengths and
+ * values of one byte, which most are, take a few instructions. */
 static inline bool kino__proto_next(kino__proto *message, kino__proto_field *out)
 {
     const unsigned char *at = message->at;
-    uint64_t tag;
-    if (at == message->end || message->why)
-        return false;
-    if (!kino__proto_varint(&at, message->end, &tag)) {
-        message->why = "a tag is cut off";
-        return false;
-    }
-    out->number = tag >> 3 <= UINT32_MAX >> 3 ? (uint32_t)(tag >> 3) : 0;
-    out->type = (kino__proto_type)(tag & 7);
+    size_t left = (size_t)(message->end - at);
+    if (left < 2 || at[0] >= 0x80 || at[1] >= 0x80 || at[0] < 8 || message->why)
+        return kino__proto_next_any(message, out);
+    out->number = at[0] >> 3;
+    out->type = (kino__proto_type)(at[0] & 7);
+    out->value = at[1];
     out->data = NULL;
-    at = kino__proto_value(message, at, out);
-    if (!at)
-        return false;
-    message->at = at;
+    if (out->type == KINO__PROTO_BYTES && out->value <= left - 2)
+        out->data = (const char *)at + 2;
+    else if (out->type != KINO__PROTO_VARINT)
+        return kino__proto_next_any(message, out);
+    message->at = at + 2 + (out->data ? out->value : 0);
     return true;
 }
 
