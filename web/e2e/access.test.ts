@@ -9,7 +9,7 @@ import { goTo, open, settled } from './support';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const sizes = [
-  [1280, 720],
+  [1100, 700],
   [2560, 1440],
 ] as const;
 interface Violation {

@@ -315,10 +315,10 @@ for (const run of RUNS)
       const last = rows.at(-1)!;
       const link = page.locator('main a.jump').nth(rows.length - 1);
       await link.click();
-      const device = last['Device Duration'] === undefined ? '' : `, device ${last['Device Duration']}`;
+      const device = last['Device duration'] === undefined ? '' : `, device ${last['Device duration']}`;
       await expect
         .poll(() => written(page))
-        .toContain(`ProfilerStep#${last.Step}  host ${last['Host Duration']}${device}`);
+        .toContain(`ProfilerStep#${last.Step}  host ${last['Host duration']}${device}`);
     });
   });
 

@@ -47,7 +47,7 @@ export function IdleTime() {
             <div class="columns-2">
               <Panel
                 title="Why streams wait"
-                help="host_wait: nothing had been launched; kernel_wait: shorter than the delay; other: mostly other streams">
+                help="Host wait: nothing had been launched; kernel wait: shorter than the delay; other: mostly other streams">
                 <RankBars {...bars} series={bars.series.map(titleOf)} unit="ns" percent colors={colors} />
               </Panel>
               <Panel title="How long">
@@ -60,6 +60,11 @@ export function IdleTime() {
               title="By stream and cause"
               sort={{ column: 'idle_time', descending: true }}
               group={['rank', 'stream', 'idle_category']}
+              cell={(row, column) =>
+                column.name === 'idle_category'
+                  ? titleOf(String(row[columnIndex(tableOf(result, 'idle'), 'idle_category')]))
+                  : undefined
+              }
             />
             <TablePanel result={result} table="interval_stats" title="Distribution of the gaps" />
           </>
