@@ -66,6 +66,40 @@ static bool has_links(kino__cost_places *p)
     return !p->failed;
 }
 
+typedef struct making {
+    const kino__trace *trace;
+    kino_str file;
+    const kino__cost_work **out;
+    kino__cost_work **own;
+    kino_error *err;
+    kino_status status;
+} making;
+
+/* Who needs a link that could not be made finds out. */
+static void make_part(void *context, unsigned worker, size_t index)
+{
+    (void)worker;
+    making *m = context;
+    if (index == 0) {
+        m->status = kino__cost_work_of(m->trace, m->file, m->out, m->own, m->err);
+        return;
+    }
+    (void)kino__link_forward(m->trace);
+    if (has_python(m->trace)) {
+        (void)kino__link_python_parent(m->trace);
+        (void)kino__link_module(m->trace);
+    }
+}
+
+kino_status kino__cost_work_and_places(const kino__analysis *a, const kino__trace *trace,
+                                       kino_str file, const kino__cost_work **out,
+                                       kino__cost_work **own, kino_error *err)
+{
+    making m = {.trace = trace, .file = file, .out = out, .own = own, .err = err};
+    kino__pool_run(a->pool, 2, make_part, &m);
+    return m.status;
+}
+
 void kino__cost_places_deinit(kino__cost_places *p)
 {
     free(p->forward);

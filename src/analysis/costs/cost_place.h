@@ -41,6 +41,12 @@ typedef struct kino__cost_places {
 /* is_last: nobody else uses the trace; links that are not needed any more are given back. Memory
  * that runs out later is remembered in `failed`. */
 void kino__cost_places_init(kino__cost_places *places, const kino__cost_work *work, bool is_last);
+/* Work and places of a trace, each on its thread as far as it can be: places need links that read
+ * the arguments of all events, the work needs the operators. As kino__cost_work_of. */
+KINO_NODISCARD kino_status kino__cost_work_and_places(const kino__analysis *a,
+                                                      const kino__trace *trace, kino_str file,
+                                                      const kino__cost_work **out,
+                                                      kino__cost_work **own, kino_error *err);
 void kino__cost_places_deinit(kino__cost_places *places);
 
 /* "aten::mm", of a marker "linear". */

@@ -167,7 +167,8 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
                   .outside = KINO_NO_ROW,
                   .rank = kino__param_bool(a, P_MERGE_RANKS) ? KINO_NO_INT : trace->rank};
     KINO_TRY(kino__roofs_init(&c.roofs, trace, kino__param_text(a, P_PEAK), err));
-    KINO_TRY(kino__cost_work_of(trace, kino__param_text(a, P_COSTS), &c.work, &own, err));
+    KINO_TRY(
+        kino__cost_work_and_places(a, trace, kino__param_text(a, P_COSTS), &c.work, &own, err));
     kino_status st = count_all(a, &c, err);
     if (st == KINO_OK)
         kino__cost_facts_take(&c.out->facts, c.work, &c.roofs);

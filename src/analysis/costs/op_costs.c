@@ -162,7 +162,8 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
                   .rank = kino__param_bool(a, P_MERGE_RANKS) ? KINO_NO_INT : trace->rank,
                   .by_shape = kino__str_is(kino__param_text(a, P_GROUP), "name-shape")};
     KINO_TRY(kino__roofs_init(&c.roofs, trace, kino__param_text(a, P_PEAK), err));
-    KINO_TRY(kino__cost_work_of(trace, kino__param_text(a, P_COSTS), &c.work, &own, err));
+    KINO_TRY(
+        kino__cost_work_and_places(a, trace, kino__param_text(a, P_COSTS), &c.work, &own, err));
     kino__text_cursor_init(&c.cursor, trace->text);
     kino__cost_places_init(&c.places, c.work, false);
     kino_status st = count_all(a, &c, err);
