@@ -15,6 +15,7 @@ typedef enum kino__lock_rank {
     KINO__LOCK_CATALOG,                          /* the runs of a server */
     KINO__LOCK_CACHE,                            /* answers of a server */
     KINO__LOCK_COLLECTOR,                        /* what the thread of a GPU library has measured */
+    KINO__LOCK_WORK,                             /* costs of a trace, while they are computed */
     KINO__LOCK_LINK,                             /* links of a trace, while they are made */
     KINO__LOCK_LINK_LAST = KINO__LOCK_LINK + 15, /* one made from another takes its lock, too */
     KINO__LOCK_ARGS,                             /* columns of arguments, while they are made */

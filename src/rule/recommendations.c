@@ -446,9 +446,9 @@ const kino__analysis_def kino__analysis_recommendations = {
         "gpu-utilization, mixed-precision, memory-limit, extra-copy, loop-indexing,\n"
         "fp32-matmul, single-tensor-optimizer, synchronous-loader, zeroed-gradients,\n"
         "conv-bias, matmul-alignment, conv-tensor-cores, casts-and-copies,\n"
-        "pointwise-kernels, launch-bound, exposed-collective, straggler, host-sync,\n"
-        "pageable-copy, exposed-copy, allocator-churn, low-occupancy, idle-gaps,\n"
-        "slow-steps, warm-up, start-up, missing-information.\n"
+        "pointwise-kernels, launch-bound, far-from-roof, exposed-collective, straggler,\n"
+        "host-sync, pageable-copy, exposed-copy, allocator-churn, low-occupancy,\n"
+        "idle-gaps, slow-steps, warm-up, start-up, missing-information.\n"
         "See docs/analyses/recommendations.md for their thresholds and how gains are\n"
         "estimated.\n",
     .params = params,

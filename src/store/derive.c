@@ -483,6 +483,7 @@ kino__trace *kino__trace_alias_new(const kino__trace *trace, uint32_t index)
     alias->arg_columns = NULL;
     alias->source = NULL; /* all columns are there */
     kino__mutex_init(&alias->source_lock, KINO__LOCK_SOURCE);
+    kino__mutex_init(&alias->work_lock, KINO__LOCK_WORK);
     return alias;
 }
 
@@ -493,5 +494,6 @@ void kino__trace_alias_free(kino__trace *alias)
     kino__links_free(alias->links);
     kino__arg_columns_free(alias->arg_columns);
     kino__mutex_destroy(&alias->source_lock);
+    kino__mutex_destroy(&alias->work_lock);
     free(alias);
 }

@@ -19,6 +19,7 @@ kino_status kino__trace_new(kino__trace **out, kino_error *err)
     kino__arena_init(&trace->arena, NULL);
     trace->rank = trace->world_size = KINO_NO_INT;
     kino__mutex_init(&trace->source_lock, KINO__LOCK_SOURCE);
+    kino__mutex_init(&trace->work_lock, KINO__LOCK_WORK);
     *out = trace;
     return KINO_OK;
 }
@@ -103,6 +104,7 @@ void kino__trace_free(kino__trace *trace)
     if (trace->source)
         trace->source->free(trace->source, trace);
     kino__mutex_destroy(&trace->source_lock);
+    kino__mutex_destroy(&trace->work_lock);
     kino__vec_deinit(&trace->tracks);
     kino__vec_deinit(&trace->odd);
     kino__vec_deinit(&trace->own_categories);

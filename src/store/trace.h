@@ -214,6 +214,7 @@ struct kino__trace {
     bool has_dropped;              /* kino__trace_drop_ids */
     const kino__kept *kept;        /* of a trace whose events are elsewhere; NULL: they are here */
     kino__mutex source_lock;       /* held while columns are loaded */
+    kino__mutex work_lock; /* for makers of attachments that take long: two would do the same */
 };
 
 KINO_NODISCARD kino_status kino__trace_new(kino__trace **out, kino_error *err);

@@ -458,7 +458,10 @@ kino_status kino__cost_work_of(const kino__trace *trace, kino_str file, const ki
         *out = *own;
         return st;
     }
+    kino__mutex *lock = &((kino__trace *)(uintptr_t)trace)->work_lock; /* no part of its value */
+    kino__mutex_lock(lock);
     *out = kino__trace_attachment(trace, &key, make_kept, &why, free_kept);
+    kino__mutex_unlock(lock);
     if (*out)
         return KINO_OK;
     if (err && why.code != KINO_OK)

@@ -256,6 +256,46 @@ TEST(rule_casts_and_copies_knows_conversions_of_layouts)
     CHECK(!scene_says(s, "casts-and-copies", NULL).is_said);
 }
 
+/* -- far-from-roof */
+
+#define A100                                                                                       \
+    "[{\"id\": 0, \"name\": \"NVIDIA A100-SXM4-80GB\", \"numSms\": 108, \"computeMajor\": 8}]"
+#define LARGE                                                                                      \
+    "{\"Input type\": [\"c10::Half\", \"c10::Half\"], \"Input Dims\": [[1024, 1024], [1024, "      \
+    "1024]]}"
+
+/* 2 x 1024^3 operations take 6883 ns at 312 TFLOP/s. The step has 1 ms. */
+static said of_product(const char *devices, const char *kernel, int64_t dur)
+{
+    scene *s = scene_one_step();
+    s->devices = devices;
+    scene_launch(s, "aten::mm", 100, 50, "kernel", kernel, 1000, dur)->args = LARGE;
+    return scene_says(s, "far-from-roof", NULL);
+}
+
+TEST(rule_far_from_roof_speaks_of_heavy_operators_far_below_it)
+{
+    said s = of_product(A100, "ampere_h16816gemm", 200000); /* 3.4 % */
+    CHECK(s.is_said && said_holds(s.seen, "aten::mm (fp16)") && said_holds(s.seen, "peak rate"));
+    /* at 60 %: 11472 ns; the device is busy for a fifth of the step */
+    CHECK(said_near(s.gain, 100.0 * (int64_t)((200000 - 11472) * 0.2) / SCENE_STEP));
+    CHECK(said_holds(s.evidence, "["));
+}
+
+TEST(rule_far_from_roof_is_silent_below_its_share_and_near_the_roof)
+{
+    CHECK(!of_product(A100, "ampere_h16816gemm", 90000).is_said); /* 9 % of the step */
+    CHECK(!of_product("[{\"id\": 0, \"name\": \"unheard of\"}]", "ampere_h16816gemm", 200000)
+               .is_said);
+    scene *s = scene_one_step();
+    s->devices = A100;
+    for (int i = 0; i < 10; i++) /* 34 % of the peak, 20 % of the step */
+        scene_launch(s, "aten::mm", 100 + i * 100, 50, "kernel", "ampere_h16816gemm",
+                     2000 + i * 20000, 20000)
+            ->args = LARGE;
+    CHECK(!scene_says(s, "far-from-roof", NULL).is_said);
+}
+
 /* -- single-tensor-optimizer */
 
 /* Optimizer.step of `dur` with operators in it, on the CPU. */
