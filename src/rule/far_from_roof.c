@@ -3,15 +3,14 @@
  * The roof of an operator is the longer of its operations at the peak rate of their type and its
  * bytes at the bandwidth of the memory (analysis/costs/cost_roof.h). Of the operators that take
  * more than the share of the steps and reach less than the percentage, the one that would gain most
- * is named. Work that launches or latencies bound is not meant: it has rules of its own; nor is it
- * looked for in traces of more than EVENTS_MOST events, as costs in a report are not.
+ * is named. Work that launches or latencies bound is not meant: it has rules of its own.
  *
  * Gain: its time less that at TARGET percent of its roof, as far as the device is busy. */
-#include "analysis/costs/cost_rows.h"
-#include "rule/rule.h"
+#include "analysis/costs/cost_roof.h"
+#include "rule/rule_costs.h"
 
 enum { T_SHARE, T_PERCENT };
-enum { EVENTS_MOST = 3000000, TARGET = 60 };
+enum { TARGET = 60 };
 
 static const kino__threshold thresholds[] = {
     [T_SHARE] = {"share", 0.1, "share of the step time in kernels of the operator"},
@@ -159,17 +158,15 @@ static void speak(const seen *s, const group *g)
 
 static void look(const kino__rule_look *l)
 {
-    kino__cost_work *own;
     kino_error err;
     seen s = {.look = l};
-    if (!l->profile->has_kernel || l->trace->event_count > EVENTS_MOST ||
+    if (!l->profile->has_kernel ||
         kino__roofs_init(&s.roofs, l->trace, KINO__STR(""), &err) != KINO_OK ||
         !kino__roofs_of(&s.roofs, 0))
         return;
-    if (kino__cost_work_of(l->trace, KINO__STR(""), &s.work, &own, &err) != KINO_OK) {
-        l->out->failed = true;
+    s.work = kino__rule_costs(l);
+    if (!s.work)
         return;
-    }
     kino__map_init(&s.by_name, NULL);
     const group *worst = NULL;
     if (add_all(&s))

@@ -7,10 +7,12 @@
  * Copies among them are fused with them; where copies take more than all the others, they are what
  * to speak of (casts_and_copies.c) and stay out.
  *
- * Gain: of each such row of kernels all but the longest, as far as the device is busy. */
+ * Gain: of each such row of kernels all but the longest, as far as the device is busy. Where costs
+ * are known, the bytes between kernels that follow each other are said, too: a lower bound. */
 #include <stdio.h>
 
 #include "rule/kernel_kinds.h"
+#include "rule/rule_costs.h"
 
 enum { T_DEVICE, T_SHARE };
 
@@ -31,6 +33,9 @@ typedef struct chains {
     uint64_t copy_count, followers;
     int64_t norms, copying; /* of norms; of all copies, in rows or not */
     double saved[2];
+    const kino__cost_work *work; /* or NULL */
+    int64_t written;             /* by the kernel before; KINO_NO_INT: unknown, or there is none */
+    int64_t bytes;               /* written for the next kernel, and read by it */
 } chains;
 
 static void end_chain(chains *c)
@@ -47,6 +52,17 @@ static void end_chain(chains *c)
     memset(c->longest, 0, sizeof c->longest);
     c->count = c->row_copies = 0;
     c->first = c->copies.count;
+    c->written = KINO_NO_INT;
+}
+
+/* What a kernel writes for the next one of its row is written and read for nothing. */
+static void add_bytes(chains *c, uint32_t row)
+{
+    if (!c->work)
+        return;
+    if (c->written != KINO_NO_INT)
+        c->bytes = kino__sum(c->bytes, kino__sum(c->written, c->written));
+    c->written = kino__rule_bytes_written(c->work, row);
 }
 
 static bool is_bound(uint8_t kind)
@@ -80,6 +96,7 @@ static bool see(void *context, const kino__kernel_info *kernel, uint8_t kind, in
     if (!is_bound(kind))
         return false;
     add_to_row(c, 0, time);
+    add_bytes(c, kernel->row);
     c->norms += kind == KINO__KERNEL_KIND_NORM ? time : 0;
     c->count++;
     return true;
@@ -111,10 +128,13 @@ static void speak(const kino__rule_look *l, kino__kernel_sum *t, const chains *c
     int64_t gain = kino__scan_device_gain(l->scan, (int64_t)(c->saved[has_copies] * alone),
                                           l->facts->step_time);
     double steps = (double)l->facts->step_count;
-    char ops[256], copies[64] = "";
+    char ops[256], copies[64] = "", bytes[96] = "";
     if (has_copies)
         (void)snprintf(copies, sizeof copies, ", including %.0f copies",
                        (double)c->copy_count / steps);
+    if (c->bytes > 0)
+        (void)snprintf(bytes, sizeof bytes, ", and would move at least %.3g MB less",
+                       (double)c->bytes / steps / 1e6);
     kino__finding *f =
         kino__finding_add(l->out, kino__severity_of(gain, l->facts->step_time), gain);
     kino__finding_say(l->out, f, KINO__SAY_TITLE,
@@ -122,9 +142,9 @@ static void speak(const kino__rule_look *l, kino__kernel_sum *t, const chains *c
     kino__finding_say(
         l->out, f, KINO__SAY_SEEN,
         "%.0f pointwise kernels, norms and reductions per step: %s of the kernel time, %s of the "
-        "step time; %.0f of them directly follow another%s. By operator: %s",
+        "step time; %.0f of them directly follow another%s%s. By operator: %s",
         (double)t->count / steps, kino__say_share(t->ops.total, t->all),
-        kino__say_share(time, l->facts->step_time), (double)c->followers / steps, copies,
+        kino__say_share(time, l->facts->step_time), (double)c->followers / steps, copies, bytes,
         kino__shares_say(&t->ops, l->trace, ops, sizeof ops));
     kino__finding_say(l->out, f, KINO__SAY_WHY,
                       "each reads and writes an entire tensor but computes little; a fused "
@@ -139,8 +159,10 @@ static void speak(const kino__rule_look *l, kino__kernel_sum *t, const chains *c
 
 static void look(const kino__rule_look *l)
 {
-    chains c = {.look = l, .before = INT64_MIN};
+    chains c = {.look = l, .before = INT64_MIN, .written = KINO_NO_INT};
     kino__kernel_sum sum;
+    if (l->profile->has_kernel && kino__program_is_torch(l->program))
+        c.work = kino__rule_costs(l);
     kino__kernels_sum(l, see, &c, &sum);
     end_chain(&c);
     if (c.saved[takes_copies(&c, &sum)] > 0 &&

@@ -307,6 +307,30 @@ static scene *pointwise(int count, int64_t each, int64_t product)
     return s;
 }
 
+/* Kernels of a multiplication of 4 MiB by 4 MiB, each right behind the one before: what the first
+ * two write, the next ones read. */
+TEST(rule_pointwise_kernels_says_the_bytes_between_kernels)
+{
+    static const char dims[] = "{\"Input type\": [\"float\", \"float\"], "
+                               "\"Input Dims\": [[1024, 1024], [1024, 1024]]}";
+    for (int is_known = 0; is_known < 2; is_known++) {
+        scene *s = scene_one_step();
+        for (int i = 0; i < 3; i++) {
+            fixture_event *op =
+                scene_launch(s, "aten::mul", 100 + i * 100, 50, "kernel",
+                             "void at::native::vectorized_elementwise_kernel<4, at::native::mul>",
+                             100000 + i * 100000, 100000);
+            if (is_known)
+                op->args = dims;
+        }
+        said got = scene_says(s, "pointwise-kernels", NULL);
+        CHECK(got.is_said);
+        /* 2 x (4 MiB written, 4 MiB read) */
+        CHECK_EQ(said_holds(got.seen, "16.8 MB less"), is_known != 0);
+        CHECK_EQ(said_holds(got.seen, "less"), is_known != 0);
+    }
+}
+
 TEST(rule_pointwise_kernels_speaks_above_its_shares)
 {
     const char *rule = "pointwise-kernels";
