@@ -31,8 +31,8 @@ def _memory_of(tensor: Any, category: int) -> Iterator[Owned]:
 
 
 def _optimizers(parameters: set[int]) -> list[torch.optim.Optimizer]:
-    """Those that have one of the parameters."""
-    found = [one for one in gc.get_objects() if isinstance(one, torch.optim.Optimizer)]
+    """Those that have one of the parameters. Of all other objects nothing but the type is looked at: some run code of their own for more."""
+    found = [one for one in gc.get_objects() if issubclass(type(one), torch.optim.Optimizer)]
     return [one for one in found if any(id(parameter) in parameters for group in one.param_groups for parameter in group["params"])]
 
 
