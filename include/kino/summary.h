@@ -8,6 +8,15 @@
  * their trace, and are moved to the place and the clock of the run once that is known. The answers
  * are those of a run that was opened with all traces at once, byte for byte.
  *
+ * With a launcher that connects the hosts (kino-mpi) they agree on the order first, and merge on
+ * the way to the host that answers:
+ *
+ *   all:     kino_summary_keys     what has to be known of each trace: about 100 bytes
+ *   first:   kino_summaries_place  the place of each trace in the run
+ *   all:     kino_summary_settle   partial results moved there, neighbors merged
+ *   pairs:   kino_summary_add      summaries put together, neighbors merged
+ *   first:   kino_summaries_open
+ *
  * Summaries belong to one version of Kino, as partial results do (kino/partial.h). Bytes of any
  * origin can be loaded (docs/formats/summary.md). */
 #ifndef KINO_SUMMARY_H
@@ -62,6 +71,35 @@ KINO_API KINO_NODISCARD kino_status kino_summaries_open(kino_summary *const *sum
                                                         size_t count,
                                                         const kino_load_options *options,
                                                         kino_run **out, kino_error *err);
+
+/* A summary of no traces, as one of these paths would be. */
+KINO_API KINO_NODISCARD kino_status kino_summary_new(const char *const *paths, size_t count,
+                                                     const kino_summarize_options *options,
+                                                     kino_summary **out, kino_error *err);
+
+/* A number for the files that kino_run_open would open: the same for all processes that see the same
+ * files, also on different machines. Never 0. */
+KINO_API KINO_NODISCARD kino_status kino_traces_view(const char *const *paths, size_t count,
+                                                     const kino_load_options *options,
+                                                     uint64_t *out, kino_error *err);
+
+/* -- in several processes that are connected -- */
+
+/* What orders the summary's traces among others, as bytes. */
+KINO_API KINO_NODISCARD kino_status kino_summary_keys(const kino_summary *summary,
+                                                      kino_write_fn write, void *context,
+                                                      kino_error *err);
+/* From the keys of all summaries of a run, for each the places of its traces: bytes that the caller
+ * frees, also after a failure. KINO_FORMAT: damaged keys. */
+KINO_API KINO_NODISCARD kino_status kino_summaries_place(const kino_str *keys, size_t count,
+                                                         kino_str *places, kino_error *err);
+/* Moves partial results to their places, and merges those of neighbors. */
+KINO_API KINO_NODISCARD kino_status kino_summary_settle(kino_summary *summary, kino_str places,
+                                                        kino_error *err);
+/* Puts two settled summaries of a run together, and merges neighbors; what only one of them answers
+ * goes. Takes `from`, also on failure; `into` is then good for freeing only. */
+KINO_API KINO_NODISCARD kino_status kino_summary_add(kino_summary *into, kino_summary *from,
+                                                     kino_error *err);
 
 /* To bytes and back; they are copied. KINO_FORMAT: not a summary, of another version, or
  * damaged. */

@@ -111,7 +111,7 @@ static bool parse_units(kino_str text, const unit *units, int64_t *out)
             has_point = true;
             continue;
         }
-        if (c < '0' || c > '9' || ++digits > 18)
+        if (c < '0' || c > '9' || ++digits > 19)
             return false;
         value = value * 10 + (c - '0');
         scale *= has_point ? 10 : 1;

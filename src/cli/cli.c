@@ -286,7 +286,25 @@ static int run(const kino__invocation *what)
     return print_text(&text);
 }
 
+/* Other programs have some of the commands, with an opener for their runs. */
+static int set_opener(const kino__invocation *what, const kino__opener *opener)
+{
+    kino__common_options *common = what->options;
+    if (!opener || !common)
+        return KINO__EXIT_OK;
+    common->opener = opener;
+    if (what->command->is_for_clusters)
+        return KINO__EXIT_OK;
+    return kino__report_usage(NULL, "%s has the commands report, analyze and check",
+                              opener->program);
+}
+
 int kino__cli_main(int argc, char **argv)
+{
+    return kino__cli_main_with(argc, argv, NULL);
+}
+
+int kino__cli_main_with(int argc, char **argv, const kino__opener *opener)
 {
     kino__invocation what;
     kino_error err;
@@ -294,12 +312,12 @@ int kino__cli_main(int argc, char **argv)
     (void)kino__mapped_guard(false);
     size_t count = argc > 1 ? (size_t)argc - 1 : 0;
     kino_status st = kino__invocation_parse(&what, argv + 1, count, &err);
-    int code;
-    if (st == KINO_OK)
+    int code = st == KINO_OK ? set_opener(&what, opener) : KINO__EXIT_OK;
+    if (st == KINO_OK && code == KINO__EXIT_OK)
         code = run(&what);
     else if (st == KINO_ARGUMENT)
         code = kino__report_usage(what.command, "%s", kino__error_text(&err));
-    else
+    else if (st != KINO_OK)
         code = kino__report_error(&err, KINO__EXIT_FAILED);
     if (code != KINO__EXIT_FAILED && kino__mapped_check(&err) != KINO_OK)
         code = kino__report_error(&err, KINO__EXIT_FAILED); /* the answer is not to be trusted */

@@ -21,11 +21,23 @@ enum {
     KINO__EXIT_FAILED = 1,
     KINO__EXIT_USAGE = 2,
     KINO__EXIT_CHECK = 3, /* what the user asked to hold does not */
-    KINO__EXIT_INTERRUPTED = 130
+    KINO__EXIT_INTERRUPTED = 130,
+    KINO__EXIT_ELSEWHERE = 256, /* another process answers; no exit code */
 };
 
+typedef struct kino__common_options kino__common_options;
+
+/* Another program with the same commands (kino-mpi), whose runs come from elsewhere. */
+typedef struct kino__opener {
+    const char *program;
+    /* In place of kino_run_open, reporting errors itself: 0, or an exit code. */
+    int (*open)(void *context, const kino__common_options *options, const kino_load_options *load,
+                char **paths, size_t count, kino_run **out);
+    void *context;
+} kino__opener;
+
 /* Options that most commands have; first member of each command's own struct. */
-typedef struct kino__common_options {
+struct kino__common_options {
     /* all commands */
     bool help, help_man, no_progress, quiet;
     const char *color;
@@ -33,15 +45,17 @@ typedef struct kino__common_options {
     kino__ranks ranks;
     const char *run, *span, *simd;
     unsigned jobs;
-    uint64_t memory;      /* kino_load_options.memory; 0 where a command needs all traces at once */
-    bool takes_summaries; /* kino_load_options.takes_summaries */
-    bool require_all;     /* the same */
-    unsigned part, parts; /* the same */
-    uint64_t budget;      /* memory that the command may use; 0: by the machine */
+    uint64_t memory; /* kino_load_options.memory; 0 where a command needs all traces at once */
+    const kino__opener *opener;                /* NULL: kino_run_open */
+    const struct kino_summarize_options *asks; /* what the run is opened for, for an opener */
+    bool takes_summaries;                      /* kino_load_options.takes_summaries */
+    bool require_all;                          /* the same */
+    unsigned part, parts;                      /* the same */
+    uint64_t budget; /* memory that the command may use; 0: by the machine */
     /* commands that print tables */
     const char *format, *output, *table;
     uint64_t limit; /* KINO__LIMIT_DEFAULT: by format */
-} kino__common_options;
+};
 
 #define KINO__LIMIT_DEFAULT UINT64_MAX
 
@@ -76,7 +90,8 @@ typedef struct kino__command {
     void (*describe)(kino__buffer *out); /* lists behind it, made when asked for; or NULL */
     const kino__option *options;         /* its own, or NULL */
     unsigned groups;
-    bool limits_memory; /* also without KINO__COMMAND_LOADS: it reads what others wrote */
+    bool is_for_clusters; /* asks an opener: sets common.asks */
+    bool limits_memory;   /* also without KINO__COMMAND_LOADS: it reads what others wrote */
     size_t options_size;
     void (*init)(void *options); /* sets defaults of its own options; or NULL */
     int (*run)(void *options, char **arguments, size_t count);
@@ -114,6 +129,8 @@ void kino__invocation_deinit(kino__invocation *invocation);
 
 /* The whole program; returns the exit code. */
 int kino__cli_main(int argc, char **argv);
+/* The same for another program, with the commands that are for clusters. */
+int kino__cli_main_with(int argc, char **argv, const kino__opener *opener);
 
 /* What --help prints. */
 void kino__print_help(kino__buffer *out, const kino__command *command);

@@ -2,6 +2,8 @@
  * come from its definition. */
 #include <stdio.h>
 
+#include <kino/summary.h>
+
 #include "base/error.h"
 #include "cli/cli.h"
 
@@ -343,7 +345,7 @@ static int show_lines(const analyze_options *o, const kino_result *result)
 
 static int run_analyze(void *options, char **arguments, size_t count)
 {
-    const analyze_options *o = options;
+    analyze_options *o = options;
     if (o->list)
         return list_analyses(o);
     if (count == 0)
@@ -370,6 +372,11 @@ static int run_analyze(void *options, char **arguments, size_t count)
         return kino__report_usage(&kino__command_analyze, "%s", kino__error_text(&err));
     kino_run *run = NULL;
     kino_result *result = NULL;
+    kino_summarize_options asks = KINO_SUMMARIZE_OPTIONS_INIT;
+    const kino_summary_question question = {name, params, given};
+    asks.questions = &question;
+    asks.question_count = 1;
+    o->common.asks = &asks;
     int code = kino__open_run(&o->common, arguments + 1, count - 1, &run);
     if (code == KINO__EXIT_OK)
         code = kino__run_analysis(&o->common, run, name, params, given, true, &result);
@@ -391,6 +398,7 @@ const kino__command kino__command_analyze = {
         "Summaries (kino summarize) take the place of traces.\n",
     .options = options_table,
     .groups = KINO__COMMAND_LOADS | KINO__COMMAND_PRINTS,
+    .is_for_clusters = true,
     .options_size = sizeof(analyze_options),
     .init = init,
     .run = run_analyze,

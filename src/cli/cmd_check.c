@@ -2,6 +2,8 @@
  * verdict in front, and a gate for scripts. */
 #include <stdio.h>
 
+#include <kino/summary.h>
+
 #include "base/error.h"
 #include "cli/cli.h"
 
@@ -174,7 +176,7 @@ static int check_run(const check_options *options, kino_run *run)
 
 static int run_check(void *options, char **arguments, size_t count)
 {
-    const check_options *given = options;
+    check_options *given = options;
     kino_error err;
     if (count == 0)
         return kino__report_usage(&kino__command_check, "missing argument: TRACE or DIR");
@@ -182,6 +184,11 @@ static int run_check(void *options, char **arguments, size_t count)
     if (given->fail_on && kino_analysis_check("completeness", &kinds, 1, &err) != KINO_OK)
         return kino__report_usage(&kino__command_check, "--fail-on: %s", kino__error_text(&err));
     kino_run *run = NULL;
+    kino_summarize_options asks = KINO_SUMMARIZE_OPTIONS_INIT;
+    const kino_summary_question question = {"completeness", NULL, 0};
+    asks.questions = &question;
+    asks.question_count = 1;
+    given->common.asks = &asks;
     int code = kino__open_run(&given->common, arguments, count, &run);
     if (code == KINO__EXIT_OK)
         code = check_run(given, run);
@@ -201,6 +208,7 @@ const kino__command kino__command_check = {
         "place of traces.\n",
     .options = options_table,
     .groups = KINO__COMMAND_LOADS | KINO__COMMAND_PRINTS,
+    .is_for_clusters = true,
     .options_size = sizeof(check_options),
     .init = init,
     .run = run_check,

@@ -1,6 +1,8 @@
 /* cmd_report.c - kino report: where the time goes and what to do about it. */
 #include <malloc.h>
 
+#include <kino/summary.h>
+
 #include "base/error.h"
 #include "cli/cli.h"
 
@@ -83,7 +85,7 @@ static int make_report(const report_options *given, kino_run *run, const kino_re
 
 static int run_report(void *options, char **arguments, size_t count)
 {
-    const report_options *given = options;
+    report_options *given = options;
     kino_error err;
 #ifdef M_ARENA_MAX
     /* Analyses beside each other ask seldom and for much: heaps for each thread only keep it, and
@@ -102,6 +104,10 @@ static int run_report(void *options, char **arguments, size_t count)
     if (kino_report_check(&how, &err) != KINO_OK)
         return kino__report_usage(&kino__command_report, "%s", kino__error_text(&err));
     kino_run *run = NULL;
+    kino_summarize_options asks = KINO_SUMMARIZE_OPTIONS_INIT;
+    asks.report = true;
+    asks.how = &how;
+    given->common.asks = &asks;
     int code = kino__open_run(&given->common, arguments, count, &run);
     if (code == KINO__EXIT_OK)
         code = make_report(given, run, &how);
@@ -129,6 +135,7 @@ const kino__command kino__command_report = {
         "of traces.\n",
     .options = options_table,
     .groups = KINO__COMMAND_LOADS,
+    .is_for_clusters = true,
     .options_size = sizeof(report_options),
     .init = init,
     .run = run_report,

@@ -148,6 +148,14 @@ int kino__open_run(const kino__common_options *options, char **paths, size_t cou
     if (options->memory > KINO__MEMORY_DEFAULT)
         load.expansion = options->memory;
     kino_error err;
+    if (options->opener) {
+        int code =
+            options->opener->open(options->opener->context, options, &load, paths, count, out);
+        kino__progress_bar_end(&bar);
+        if (code == KINO__EXIT_OK && !options->quiet)
+            kino__report_warnings(*out);
+        return code;
+    }
     kino_status st = kino_run_open((const char *const *)paths, count, &load, out, &err);
     kino__progress_bar_end(&bar);
     if (st != KINO_OK)
@@ -177,7 +185,9 @@ int kino__output_open(kino__output *output, const kino__common_options *options)
     output->render.limit = options->limit;
     if (options->limit == KINO__LIMIT_DEFAULT)
         output->render.limit = is_for_people ? DEFAULT_LIMIT : 0;
-    output->render.width = is_stdout ? kino__terminal_width(STDOUT_FILENO) : 0;
+    /* What mpirun puts in the place of a terminal has no width that people see. */
+    bool is_direct = is_stdout && !options->opener;
+    output->render.width = is_direct ? kino__terminal_width(STDOUT_FILENO) : 0;
     output->render.color = kino__terminal_wants_color(options->color, output->render.width > 0);
     kino_error err;
     kino__error_clear(&err);

@@ -532,6 +532,22 @@ void kino__discovery_keep_part(kino__discovery *discovery, unsigned part, unsign
     discovery->files.count = kept;
 }
 
+uint64_t kino__discovery_id(const kino__discovery *discovery)
+{
+    uint64_t id = discovery->files.count;
+    for (size_t i = 0; i < discovery->files.count; i++) {
+        const char *path = discovery->files.items[i].path;
+        struct stat info = {0};
+        (void)!stat(path, &info);
+        const uint64_t parts[] = {kino__hash_bytes(path, strlen(path)), (uint64_t)info.st_size,
+                                  (uint64_t)info.st_mtim.tv_sec, (uint64_t)info.st_mtim.tv_nsec,
+                                  (uint64_t)info.st_ino};
+        for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
+            id = kino__hash_u64(id ^ parts[k]);
+    }
+    return id ? id : 1;
+}
+
 void kino__discovery_deinit(kino__discovery *discovery)
 {
     kino__vec_deinit(&discovery->files);

@@ -34,6 +34,9 @@ KINO_NODISCARD kino_status kino__discover(const char *const *paths, size_t count
 /* Keeps one of `parts` (0: the first), of neighbours, each with about as many bytes as the others.
  * Sizes and order decide alone, so that all who see the same files share them out in the same way. */
 void kino__discovery_keep_part(kino__discovery *discovery, unsigned part, unsigned parts);
+/* A number for these files, by path, size, time and inode; never 0. Those of a common file system
+ * have the same on all machines. */
+uint64_t kino__discovery_id(const kino__discovery *discovery);
 void kino__discovery_deinit(kino__discovery *discovery);
 
 /* The folders with traces directly in them, `folder` itself (as ".") and those below however deep:

@@ -227,7 +227,7 @@ static kino_status need_partial(kino__map_job *job, size_t index, kino_error *er
         return KINO_OK;
     const kino__trace *trace = job->run->traces.items[index];
     if (trace->kept)
-        return kino__kept_load(job->analysis, trace, &job->partials[index], err);
+        return kino__kept_load(job->analysis, trace, index, &job->partials[index], err);
     return kino__partial_load(job->analysis, kino__buffer_str(&job->saved[index]),
                               &job->partials[index], err);
 }
@@ -237,7 +237,7 @@ kino_status kino__map_job_merge(kino__map_job *job, size_t from, size_t to, kino
     const kino__analysis_def *def = job->analysis->def;
     for (size_t i = from; i < to; i++) {
         KINO_TRY(need_partial(job, i, err));
-        if (i == from)
+        if (i == from || !job->partials[i]) /* a part of one before */
             continue;
         KINO_TRY(def->merge(job->analysis, job->partials[from], job->partials[i], err));
         kino__partial_free(job->analysis, job->partials[i]);

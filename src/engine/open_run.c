@@ -1,8 +1,10 @@
 /* open_run.c - opening a run: find the files, load them, label them, put them in order, remember
  * what to warn about. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/progress.h"
@@ -309,6 +311,25 @@ static const char *join_paths(kino__arena *arena, const char *const *paths, size
         text.failed ? (kino_str){NULL, 0} : kino__arena_copy(arena, kino__buffer_str(&text));
     kino__buffer_deinit(&text);
     return label.data ? label.data : "";
+}
+
+kino_status kino_traces_view(const char *const *paths, size_t count,
+                             const kino_load_options *options, uint64_t *out, kino_error *err)
+{
+    kino_load_options given = kino__load_options_of(options);
+    kino__discovery found = {0};
+    kino__error_clear(err);
+    *out = 0;
+    kino_status st = kino__discover(paths, count, given.run, given.span, &found, err);
+    for (size_t i = 0; i < found.files.count && st == KINO_OK; i++)
+        if (access(found.files.items[i].path, R_OK) != 0)
+            st = kino__fail_errno(err, errno, "cannot read '%s'", found.files.items[i].path);
+    if (st == KINO_OK) {
+        kino__discovery_keep_inside(&found, given.inside);
+        *out = kino__discovery_id(&found);
+    }
+    kino__discovery_deinit(&found);
+    return st;
 }
 
 /* Neighbours together, in parts of about the same size. Files without a size are small. */

@@ -28,6 +28,10 @@ void kino_summary_free(kino_summary *summary)
         kino__vec_deinit(&summary->answers.items[i].params);
         kino__vec_deinit(&summary->answers.items[i].pieces);
     }
+    for (size_t i = 0; i < summary->added.count; i++)
+        kino_summary_free(summary->added.items[i]);
+    kino__vec_deinit(&summary->added);
+    kino__vec_deinit(&summary->places);
     kino__vec_deinit(&summary->notes);
     kino__vec_deinit(&summary->traces);
     kino__vec_deinit(&summary->answers);
@@ -226,14 +230,37 @@ static const kino__kept_answer *find_answer(const kino__analysis *a, const kino_
     return found;
 }
 
-kino_status kino__kept_load(const kino__analysis *a, const kino__trace *trace, void **out,
-                            kino_error *err)
+/* Settled: the piece that the trace is in. */
+static const kino__kept_piece *find_piece(const kino__kept_answer *answer, size_t index)
+{
+    for (size_t i = 0; i < answer->pieces.count; i++) {
+        const kino__kept_piece *piece = &answer->pieces.items[i];
+        if (index >= piece->trace && index - piece->trace < piece->count)
+            return piece;
+    }
+    return NULL;
+}
+
+static kino_status load_settled(const kino__analysis *a, const kino__kept_answer *answer,
+                                size_t index, void **out, kino_error *err)
+{
+    const kino__kept_piece *piece = find_piece(answer, index);
+    if (!piece)
+        return kino__fail(err, KINO_FORMAT, "the partial result of trace %zu is missing", index);
+    return index == piece->trace ? kino__partial_load(a, piece->bytes, out, err) : KINO_OK;
+}
+
+kino_status kino__kept_load(const kino__analysis *a, const kino__trace *trace, size_t index,
+                            void **out, kino_error *err)
 {
     const kino_summary *summary = trace->kept->summary;
     const kino__kept_answer *answer = find_answer(a, summary);
     *out = NULL;
     if (!answer)
         return fail_answer(a, summary, err);
+    if (summary->is_settled)
+        return load_settled(a, answer, a->def->takes_every_process ? trace->index : index, out,
+                            err);
     const kino__kept_piece *piece = &answer->pieces.items[trace->kept->number];
     bool are_several = trace->run->steps.has_several && piece->together.size;
     kino_str bytes = are_several ? piece->together : piece->bytes;

@@ -129,7 +129,7 @@ static void pack_param(kino__pack *pack, kino_param *param)
 
 static void pack_piece(kino__pack *pack, kino__kept_piece *piece)
 {
-    kino__pack_u32(pack, &piece->trace);
+    KINO__PACK(pack, &piece->trace, &piece->count);
     kino__pack_str(pack, &piece->bytes);
     kino__pack_str(pack, &piece->together);
 }
@@ -143,14 +143,30 @@ static void pack_answer(kino__pack *pack, kino__kept_answer *answer)
     KINO__PACK_VEC(pack, &answer->pieces, pack_piece);
 }
 
+void kino__kept_whole_pack(kino__pack *pack, kino__kept_whole *whole)
+{
+    KINO__PACK(pack, &whole->traces, &whole->ranks, &whole->is_epoch, &whole->origin_ns,
+               &whole->has_several_steps);
+}
+
+/* Each trace once; settled: in order, apart, and within the run. */
+static bool are_pieces_sound(const kino_summary *summary, const kino__kept_answer *answer)
+{
+    uint64_t next = 0;
+    for (size_t i = 0; i < answer->pieces.count; i++) {
+        const kino__kept_piece *piece = &answer->pieces.items[i];
+        if (summary->is_settled ? piece->trace < next || piece->count == 0
+                                : piece->trace != next || piece->count != 1)
+            return false;
+        next = (uint64_t)piece->trace + piece->count;
+    }
+    return summary->is_settled ? next <= summary->whole.traces : next == summary->traces.count;
+}
+
 static void check_answers(kino__pack *pack, const kino_summary *summary)
 {
-    for (size_t i = 0; i < summary->answers.count; i++) {
-        const kino__kept_answer *answer = &summary->answers.items[i];
-        pack->is_damaged |= answer->pieces.count != summary->traces.count;
-        for (size_t k = 0; k < answer->pieces.count && !pack->is_damaged; k++)
-            pack->is_damaged |= answer->pieces.items[k].trace != k;
-    }
+    for (size_t i = 0; i < summary->answers.count; i++)
+        pack->is_damaged |= !are_pieces_sound(summary, &summary->answers.items[i]);
 }
 
 static void pack_summary(kino__pack *pack, kino_summary *summary)
@@ -159,6 +175,8 @@ static void pack_summary(kino__pack *pack, kino_summary *summary)
     kino__pack_u32(pack, &summary->part);
     kino__pack_u32(pack, &summary->parts);
     pack->is_damaged |= summary->parts && summary->part >= summary->parts;
+    kino__pack_bool(pack, &summary->is_settled);
+    kino__kept_whole_pack(pack, &summary->whole);
     KINO__PACK_VEC(pack, &summary->notes, pack_note);
     KINO__PACK_VEC(pack, &summary->traces, pack_trace);
     KINO__PACK_VEC(pack, &summary->answers, pack_answer);

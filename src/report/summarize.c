@@ -20,6 +20,7 @@ typedef struct summarizing {
     const kino_summarize_options *given;
     kino__pool *pool;
     kino__progress *progress;
+    bool is_brief; /* a report without details, though one with them is asked for too */
     KINO__VEC(kino__analysis *) analyses; /* a job each */
     KINO__VEC(kino__map_job) jobs;
 } summarizing;
@@ -82,7 +83,8 @@ static kino_status add_report_job(void *context, const kino__analysis_def *def,
                                   const kino_param *params, size_t count, kino_error *err)
 {
     summarizing *s = context;
-    bool is_brief = kino__report_is_brief(def, s->given->how && s->given->how->full);
+    bool is_full = s->given->how && s->given->how->full && !s->is_brief;
+    bool is_brief = kino__report_is_brief(def, is_full);
     return add_question(s, def, params, count, is_brief, err);
 }
 
@@ -113,6 +115,11 @@ static kino_status add_questions(summarizing *s, kino_error *err)
     KINO__TAKE_OPTIONS(how, s->given->how);
     if (s->given->usual || s->given->report)
         KINO_TRY(kino__report_each_job(s->run, &how, add_report_job, s, err));
+    if (s->given->usual && how.full) { /* the shorter one too */
+        s->is_brief = true;
+        how.full = false;
+        KINO_TRY(kino__report_each_job(s->run, &how, add_report_job, s, err));
+    }
     KINO_TRY(add_all(s, err));
     return add_given(s, err);
 }
@@ -160,7 +167,7 @@ static kino_status take_pieces(summarizing *s, kino_error *err)
         kino__kept_answer *answer = &s->out->answers.items[i];
         for (size_t t = 0; t < traces; t++) {
             kino__kept_piece *piece = &answer->pieces.items[answer->pieces.count++];
-            *piece = (kino__kept_piece){.trace = (uint32_t)t, .together = {"", 0}};
+            *piece = (kino__kept_piece){.trace = (uint32_t)t, .count = 1, .together = {"", 0}};
             if (!keep_bytes(s, &s->jobs.items[i].saved[t], &piece->bytes))
                 return kino__fail_nomem(err);
         }
@@ -252,6 +259,22 @@ static kino_status summarize(summarizing *s, kino_error *err)
         return KINO_OK;
     KINO_TRY(map_alone(s, err));
     return map_with_several(s, err);
+}
+
+kino_status kino_summary_new(const char *const *paths, size_t count,
+                             const kino_summarize_options *options, kino_summary **out,
+                             kino_error *err)
+{
+    kino_run none = {.label = ""};
+    kino__buffer label = {0};
+    for (size_t i = 0; i < count; i++)
+        kino__buffer_printf(&label, "%s%s", i ? " " : "", paths[i]);
+    kino__buffer_add(&label, (kino_str){"", 1});
+    kino__run_init(&none.run);
+    none.label = label.failed ? "" : label.data;
+    kino_status st = kino_run_summarize(&none, options, out, err);
+    kino__buffer_deinit(&label);
+    return st;
 }
 
 kino_status kino_run_summarize(kino_run *run, const kino_summarize_options *options,

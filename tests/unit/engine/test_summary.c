@@ -175,6 +175,42 @@ TEST(summaries_answer_every_analysis_as_the_run_does)
     kino_run_free(whole);
 }
 
+/* Each gets its places and settles; then all go into the first one, the last ones first. */
+static kino_run *merge_all(kino_summary **parts, size_t count)
+{
+    enum { MOST = 8 };
+    kino_str keys[MOST], places[MOST];
+    kino__buffer bytes[MOST] = {{0}};
+    for (size_t i = 0; i < count; i++) {
+        REQUIRE(kino_summary_keys(parts[i], add_bytes, &bytes[i], NULL) == KINO_OK);
+        keys[i] = kino__buffer_str(&bytes[i]);
+    }
+    REQUIRE(kino_summaries_place(keys, count, places, NULL) == KINO_OK);
+    for (size_t i = 0; i < count; i++) {
+        REQUIRE(kino_summary_settle(parts[i], places[i], NULL) == KINO_OK);
+        parts[i] = through_bytes(parts[i]);
+        kino__buffer_deinit(&bytes[i]);
+        free((char *)(uintptr_t)places[i].data);
+    }
+    while (--count > 0)
+        REQUIRE(kino_summary_add(parts[0], parts[count], NULL) == KINO_OK);
+    parts[0] = through_bytes(parts[0]);
+    return open_summaries(parts, 1);
+}
+
+TEST(summaries_merged_on_the_way_answer_as_the_run_does)
+{
+    write_demo();
+    const char *const outer[] = {paths[3], paths[0]};
+    kino_run *whole = open_as("run", paths, RANKS);
+    kino_summary *parts[] = {summarize("run", outer, 2), summarize("run", &paths[2], 1),
+                             summarize("run", &paths[1], 1)};
+    kino_run *run = merge_all(parts, 3);
+    check_all(run, whole);
+    kino_run_free(run);
+    kino_run_free(whole);
+}
+
 TEST(one_trace_is_summarized_as_well)
 {
     write_demo();
@@ -217,6 +253,11 @@ TEST(summaries_know_what_depends_on_the_other_traces)
     for (int i = 0; i < 3; i++)
         parts[2 - i] = summarize("run", &files[i], 1);
     kino_run *run = open_summaries(parts, 3);
+    check_all(run, whole);
+    kino_run_free(run);
+    for (int i = 0; i < 3; i++)
+        parts[2 - i] = summarize("run", &files[i], 1);
+    run = merge_all(parts, 3);
     check_all(run, whole);
     kino_run_free(run);
     kino_run_free(whole);
