@@ -549,12 +549,16 @@ typedef struct kino_demo_options {
     /* NULL, or a run with a known truth: "device-straggler" and others (kino-demo(1)); ranks and
      * steps may then be 0, which leaves them to the seed */
     const char *plant;
-    unsigned strength; /* of the plant, in tenths of a percent of the step; 0: by the seed */
-    const char *truth; /* NULL, or a file for what is planted, as JSON */
+    unsigned strength;  /* of the plant, in tenths of a percent of the step; 0: by the seed */
+    const char *truth;  /* NULL, or a file for what is planted, as JSON */
+    const char *change; /* NULL, or the same run with one change: "collectives" take no time to
+                           transfer, "kernels" of one name take half the time, "launches" and
+                           operators cost the host nothing, the "loader" is hidden, the
+                           "straggler" is like the others */
 } kino_demo_options;
 #define KINO_DEMO_OPTIONS_INIT                                                                     \
     {                                                                                              \
-        sizeof(kino_demo_options), 4, 6, 0, 1, NULL, NULL, NULL, NULL, 0, NULL                     \
+        sizeof(kino_demo_options), 4, 6, 0, 1, NULL, NULL, NULL, NULL, 0, NULL, NULL               \
     }
 
 /* Writes a realistic training run to a folder (created if needed), one trace per rank. */

@@ -138,6 +138,11 @@ class CriticalPathResult(Result):
     nodes: Table
     edges: Table
 
+class WhatIfResult(Result):
+    what_if: Table
+    path: Table
+    best_edits: Table
+
 class CollectivesResult(Result):
     collectives: Table
     sizes: Table
@@ -952,6 +957,29 @@ class AnalysisMethods:
 
         >>> [table.name for table in run.critical_path()]
         ['summary', 'path', 'edges_by_type', 'breakdown', 'graph', 'nodes', 'edges']
+        """
+
+    def what_if(self, *, edits: str | int | Iterable[str | int] | None = None) -> WhatIfResult:
+        """How long a step would take after a change, and the best changes.
+
+        Runs the programs of all ranks again (calls of the host with the device work
+        that they launch, across ranks through matched collectives) with some times
+        changed: kernels that are faster, collectives that transfer nothing, data
+        loaders that are hidden, a rank that is like the median of the others, launches
+        that are free (as with CUDA graphs). Gives the new step time, the new critical
+        path, and the ten single changes that save most. Several edits are separated
+        by ';'.
+
+        Parameters:
+            edits: kernel PATTERN=FACTOR; collective NAME; loader; rank N; launches
+
+        Tables:
+            what_if: one row: the step after the edits
+            path: one row per name on the critical path after the edits, most time first
+            best_edits: the ten single edits that save most
+
+        >>> [table.name for table in run.what_if()]
+        ['what_if', 'path', 'best_edits']
         """
 
     def collectives(self, *, steps: int | str | None = None) -> CollectivesResult:

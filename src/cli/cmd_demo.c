@@ -21,7 +21,7 @@ typedef struct demo_options {
     kino__common_options common;
     unsigned ranks, steps;
     uint64_t size, seed;
-    const char *compress, *plant, *truth;
+    const char *compress, *plant, *truth, *change;
     uint64_t strength;
     bool no_info, force;
 } demo_options;
@@ -47,6 +47,10 @@ static const kino__option options_table[] = {
      offsetof(demo_options, strength), false},
     {"truth", KINO__OPTION_TEXT, "FILE", "describe the planted problem in FILE as JSON",
      offsetof(demo_options, truth), false},
+    {"change", KINO__OPTION_CHOICE, "collectives|kernels|launches|loader|straggler",
+     "with --plant: write the run as it would be if these were free, twice as fast or hidden; see "
+     "above",
+     offsetof(demo_options, change), false},
     {"compress", KINO__OPTION_CHOICE, "none|gz|zst", "compress the files (default: none)",
      offsetof(demo_options, compress), false},
     {"force", KINO__OPTION_FLAG, NULL, "write to a directory that contains other files",
@@ -146,6 +150,7 @@ static kino_status write_demo(const demo_options *given, const char *folder, boo
     demo.plant = given->plant;
     demo.strength = (unsigned)given->strength;
     demo.truth = given->truth;
+    demo.change = given->change;
     demo.bytes_per_rank = given->size;
     demo.seed = given->seed;
     demo.suffix = strcmp(given->compress, "gz") == 0    ? ".json.gz"
@@ -180,8 +185,9 @@ static int run_demo(void *options, char **arguments, size_t count)
         return kino__report_usage(&kino__command_demo, "unexpected argument '%s'", arguments[1]);
     if (given->ranks == 0 || given->steps == 0)
         return kino__report_usage(&kino__command_demo, "--ranks and --steps must be at least 1");
-    if (!given->plant && (given->truth || given->strength))
-        return kino__report_usage(&kino__command_demo, "--truth and --strength require --plant");
+    if (!given->plant && (given->truth || given->strength || given->change))
+        return kino__report_usage(&kino__command_demo,
+                                  "--truth, --strength and --change require --plant");
     if (given->strength > MAX_STRENGTH)
         return kino__report_usage(&kino__command_demo,
                                   "invalid value for --strength (expected: at most %d)",

@@ -269,6 +269,24 @@ static kino_status find_kind(const char *name, kino__plant_kind *kind, kino_erro
                       names[0], names[1], names[KINO__PLANT_COUNT - 1]);
 }
 
+static kino_status choose_change(kino__plant_shape *s, const char *change, kino_error *err)
+{
+    static const char *const changes[] = {"collectives", "kernels", "launches", "loader",
+                                          "straggler"};
+    for (int i = 0; change && i < 5; i++)
+        if (strcmp(change, changes[i]) == 0)
+            s->change = (kino__plant_change)(i + 1);
+    if (change && s->change == KINO__CHANGE_NONE)
+        return kino__fail(err, KINO_ARGUMENT, "invalid change '%s'", change);
+    if (s->change == KINO__CHANGE_STRAGGLER) {
+        s->cause = KINO__CAUSE_NONE;
+        s->slow_rank = UINT_MAX;
+    }
+    if (s->change == KINO__CHANGE_LAUNCHES)
+        s->host_op_ns = 0;
+    return KINO_OK;
+}
+
 kino_status kino__plant_choose(kino__plant_shape *s, const kino_demo_options *options,
                                kino_error *err)
 {
@@ -293,5 +311,5 @@ kino_status kino__plant_choose(kino__plant_shape *s, const kino_demo_options *op
     choose_look(s, &random);
     choose_plant(s, options->strength, &random);
     adapt(s, &random);
-    return KINO_OK;
+    return choose_change(s, options->change, err);
 }

@@ -41,6 +41,16 @@ typedef enum kino__plant_era {
     KINO__ERA_COUNT,
 } kino__plant_era;
 
+/* The same run, but ... */
+typedef enum kino__plant_change {
+    KINO__CHANGE_NONE,
+    KINO__CHANGE_COLLECTIVES, /* transfers take no time */
+    KINO__CHANGE_KERNELS,     /* kernels of the first name take half of it */
+    KINO__CHANGE_LAUNCHES,    /* operators cost the host nothing */
+    KINO__CHANGE_LOADER,      /* batches are there */
+    KINO__CHANGE_STRAGGLER,   /* nobody is slow */
+} kino__plant_change;
+
 typedef struct kino__plant_shape {
     kino__plant_kind kind;
     uint64_t seed;
@@ -63,6 +73,7 @@ typedef struct kino__plant_shape {
     bool has_flows, is_multiprocess_loader, has_comm_shadows;
     unsigned missing_rank, missing_steps; /* UINT_MAX: none */
     unsigned family;                      /* of kernel and operator names */
+    kino__plant_change change;
     int64_t clock[KINO__PLANT_MAX_RANKS]; /* offsets */
 } kino__plant_shape;
 

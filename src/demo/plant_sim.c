@@ -257,6 +257,12 @@ static void run_op(kino__plant_sim *sim, kino__plant_rank *r, const kino__plant_
     close_at(r, outer);
 }
 
+/* Of an operator on the host, where launches are not made free. */
+static int64_t host_cost(const kino__plant_sim *sim, int64_t ns)
+{
+    return sim->shape.change == KINO__CHANGE_LAUNCHES ? 0 : ns;
+}
+
 static void run_copy(kino__plant_sim *sim, kino__plant_rank *r, const kino__plant_code *code)
 {
     r->next_external++;
@@ -265,7 +271,7 @@ static void run_copy(kino__plant_sim *sim, kino__plant_rank *r, const kino__plan
                                              .name = KINO__STR("aten::copy_"),
                                              .number = -1,
                                              .external = r->next_external});
-    r->now += 2000;
+    r->now += host_cost(sim, 2000);
     uint8_t stream = sim->shape.has_copy_stream ? KINO__PLANT_COPY : KINO__PLANT_COMPUTE;
     launch(sim, r,
            (kino__plant_event){.kind = KINO__PLANT_MEMCPY,
@@ -274,7 +280,7 @@ static void run_copy(kino__plant_sim *sim, kino__plant_rank *r, const kino__plan
                                .name = code->is_pageable
                                            ? KINO__STR("Memcpy HtoD (Pageable -> Device)")
                                            : KINO__STR("Memcpy HtoD (Pinned -> Device)")},
-           code->device_ns, CALL_NS);
+           code->device_ns, code->is_pageable ? CALL_NS : host_cost(sim, CALL_NS));
     if (code->is_pageable) { /* the call is over when the copy is */
         int64_t wait = most(r->stream_end[stream] - r->now, 0);
         r->now += wait;
@@ -304,17 +310,17 @@ static void run_item(kino__plant_sim *sim, kino__plant_rank *r)
     op.name = KINO__STR("aten::item");
     op.external = r->next_external - 1;
     size_t outer = add_host(sim, r, op);
-    r->now += 900;
+    r->now += host_cost(sim, 900);
     op.name = KINO__STR("aten::_local_scalar_dense");
     op.external = r->next_external;
     size_t inner = add_host(sim, r, op);
-    r->now += 900;
+    r->now += host_cost(sim, 900);
     launch(sim, r,
            (kino__plant_event){.kind = KINO__PLANT_MEMCPY,
                                .stream = KINO__PLANT_COMPUTE,
                                .bytes = 4,
                                .name = KINO__STR("Memcpy DtoH (Device -> Pageable)")},
-           1200, CALL_NS);
+           1200, host_cost(sim, CALL_NS));
     int64_t wait = most(r->stream_end[KINO__PLANT_COMPUTE] - r->now, 0) + 1500;
     add_call(sim, r,
              sim->shape.era == KINO__ERA_ROCM ? KINO__STR("hipStreamSynchronize")
@@ -322,7 +328,7 @@ static void run_item(kino__plant_sim *sim, kino__plant_rank *r)
              wait);
     r->next_id++;
     close_at(r, inner);
-    r->now += 600;
+    r->now += host_cost(sim, 600);
     close_at(r, outer);
 }
 

@@ -112,6 +112,8 @@ static void add_op(writer *w, part where, unsigned number, int64_t percent)
         ns += w->s->excess_ns;
     if (is_planted_op(w, KINO__CAUSE_OPERATOR))
         host += w->s->excess_ns + host_slack(w);
+    if (w->s->change == KINO__CHANGE_KERNELS && name == name_at(w, FORWARD, 0))
+        ns /= 2;
     w->written++;
     kino_str kernel = name->kernel;
     if (w->s->era == KINO__ERA_ROCM && (where == FORWARD || where == BACKWARD))
@@ -134,6 +136,8 @@ static void load_batch(writer *w)
     int64_t ns = w->s->loader_ns;
     if (w->s->kind == KINO__PLANT_LOADER_ALL || (w->is_slow && w->s->cause == KINO__CAUSE_LOADER))
         ns += w->s->excess_ns + host_slack(w);
+    if (w->s->change == KINO__CHANGE_LOADER)
+        ns = 0;
     open_annotation(w,
                     w->s->is_multiprocess_loader
                         ? KINO__STR("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__")
@@ -197,6 +201,7 @@ static kino_str comm_kernel(const kino__plant_shape *s, bool is_p2p)
 static void post(writer *w, kino__plant_stream stream, unsigned peer, int64_t transfer)
 {
     bool is_p2p = stream == KINO__PLANT_SEND || stream == KINO__PLANT_RECV;
+    int64_t time = w->s->change == KINO__CHANGE_COLLECTIVES ? 0 : transfer;
     kino_str name = w->s->is_cpu                 ? KINO__STR("gloo:all_reduce")
                     : stream == KINO__PLANT_SEND ? KINO__STR("nccl:send")
                     : stream == KINO__PLANT_RECV ? KINO__STR("nccl:recv")
@@ -210,7 +215,7 @@ static void post(writer *w, kino__plant_stream stream, unsigned peer, int64_t tr
                               .name = name,
                               .inner = op,
                               .kernel = comm_kernel(w->s, is_p2p),
-                              .device_ns = transfer,
+                              .device_ns = time,
                               .number = transfer / 40 + 1024});
 }
 

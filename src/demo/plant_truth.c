@@ -204,6 +204,7 @@ void kino__plant_truth(const kino__plant_sim *sim, const kino__plant_sim *withou
         kino__json_null(&json);
     kino__json_key(&json, "limit");
     kino__json_text(&json, limit_name(s->kind));
+    put_int(&json, "slow_rank", s->slow_rank == UINT_MAX ? -1 : (int64_t)s->slow_rank);
     put_int(&json, "excess_ns", s->excess_ns);
     put_int(&json, "gain_ns", gain);
     put_bool(&json, "is_certain", !without || kino__plant_is_certain(gain, step));
