@@ -126,6 +126,7 @@ const kino__analysis_def kino__analysis_clock_alignment = {
         "without a match, ends that scatter or contradict each other), the clock is left\n"
         "as it is and the reason is given.\n",
     .tables = tables,
+    .grows = true,
     .partial_size = sizeof(kino__clock_facts),
     .map = map,
     .merge = merge,

@@ -332,6 +332,7 @@ const kino__analysis_def kino__analysis_straggler_cause = {
         "group hands the blame on.\n",
     .params = params,
     .tables = tables,
+    .grows = true,
     .partial_size = sizeof(partial),
     .map = map,
     .merge = merge,

@@ -401,6 +401,7 @@ const kino__analysis_def kino__analysis_what_if = {
         "by ';'.\n",
     .params = params,
     .tables = tables,
+    .grows = true,
     .partial_size = sizeof(kino__replay_facts),
     .check = check,
     .map = map,
