@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/json_out.h"
-#include "engine/arrow_build.h"
+#include "store/arrow_build.h"
 #include "store/table.h"
 
 /* What the cells of a column are. */

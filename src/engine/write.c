@@ -57,7 +57,7 @@ static const kino__writer_def *find_writer(const char *path, const char *format,
 
 static kino_status fail_unknown(const char *path, const char *format, kino_error *err)
 {
-    char known[160] = "";
+    char known[320] = "";
     const kino__writer_def *writer;
     for (size_t i = 0, used = 0; (writer = kino__writer_at(i)) && used + 48 < sizeof known; i++)
         used += (size_t)snprintf(known + used, sizeof known - used, "%s%s%s", i ? ", " : "",

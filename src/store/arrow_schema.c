@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "engine/arrow_build.h"
+#include "store/arrow_build.h"
 
 static void release_schema(struct ArrowSchema *schema)
 {

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
-#include "engine/arrow_build.h"
+#include "store/arrow_build.h"
 
 void kino__arrow_column_deinit(kino__arrow_column *column)
 {

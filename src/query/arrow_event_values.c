@@ -5,7 +5,7 @@
  * release its columns, they are copied. Everything else is worked out row by row. */
 #include <stdlib.h>
 
-#include "engine/arrow_events.h"
+#include "query/arrow_event.h"
 
 void *kino__event_own(kino__arrow_column *out, size_t width)
 {

@@ -1,10 +1,10 @@
-/* arrow_events.h - what the files behind kino_run_events share: the columns, and one trace's rows
+/* arrow_events.h - events as Arrow columns: what kino_run_events and the writers of Arrow share: the columns, and one trace's rows
  * on their way into arrays. */
-#ifndef KINO__ENGINE_ARROW_EVENTS_H
-#define KINO__ENGINE_ARROW_EVENTS_H
+#ifndef KINO__QUERY_ARROW_EVENT_H
+#define KINO__QUERY_ARROW_EVENT_H
 
-#include "engine/arrow_build.h"
 #include "query/context.h"
+#include "store/arrow_build.h"
 
 /* Where the values of a column come from. */
 typedef enum kino__event_way {
@@ -80,7 +80,28 @@ KINO_NODISCARD kino_status kino__event_phases(const kino__event_rows *rows, kino
 KINO_NODISCARD kino_status kino__event_labels(const kino__event_rows *rows, bool is_pid,
                                               kino__arrow_column *out, kino_error *err);
 
-/* -- any of them -- */
+/* -- any of them: a batch for each trace -- */
+
+enum { KINO__EVENT_COLUMNS_MOST = 64 };
+
+typedef struct kino__event_arrow {
+    const kino__run *run;
+    const kino__event_source *sources[KINO__EVENT_COLUMNS_MOST];
+    size_t source_count;
+    kino__event_forms forms;
+    kino__query_context context; /* where kino__event_needs_context */
+    uint32_t **rows;             /* by trace; NULL: all of them */
+    size_t *row_counts;
+    const bool *cancel; /* polled, or NULL */
+} kino__event_arrow;
+
+/* Columns of the store that must be there, as bits; and is the query's context needed? */
+unsigned kino__event_arrow_needs(const kino__event_arrow *stream, bool *has_context);
+
+/* What is borrowed from the run is kept with the owner. */
+KINO_NODISCARD kino_status kino__event_arrow_make(const kino__event_arrow *stream,
+                                                  kino__arrow_owner *owner,
+                                                  struct ArrowArrayStream *out, kino_error *err);
 
 KINO_NODISCARD kino_status kino__event_column_make(const kino__event_rows *rows,
                                                    const kino__event_source *source,

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "engine/arrow_events.h"
+#include "query/arrow_event.h"
 #include "query/tables.h"
 
 typedef kino_str (*text_at)(const kino__trace *trace, size_t index);

@@ -4,8 +4,8 @@
  * keeps; consumers may take children out of a batch and release them alone, so every array has its
  * own share of the owner. A stream has its schema and all its batches ready: what can fail, fails
  * before anybody else's code sees it. */
-#ifndef KINO__ENGINE_ARROW_BUILD_H
-#define KINO__ENGINE_ARROW_BUILD_H
+#ifndef KINO__STORE_ARROW_BUILD_H
+#define KINO__STORE_ARROW_BUILD_H
 
 #include <kino/arrow.h>
 

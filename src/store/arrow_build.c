@@ -1,6 +1,6 @@
 /* arrow_build.c - arrays and streams of Arrow's C interfaces: who owns which memory, and until
  * when. */
-#include "engine/arrow_build.h"
+#include "store/arrow_build.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /* arrow_event_columns.c - which columns events have, and how each is made: times here, the rest in
  * arrow_event_values.c and arrow_event_texts.c. */
 #include "base/error.h"
-#include "engine/arrow_events.h"
+#include "query/arrow_event.h"
 
 #define NONE KINO__EVENT_COLUMN_COUNT
 #define REST (KINO__COLUMN_ALL & ~KINO__COLUMN_PLACE)
