@@ -160,7 +160,8 @@ static void gather(machine *m, kino__value_type type, size_t count)
         return;
     kino__value made = kino__value_add_container(m->tree, type);
     drop(m, count);
-    (void)kino__value_append(m->tree, made, m->stack.items + m->stack.count, count);
+    if (count)
+        (void)kino__value_append(m->tree, made, m->stack.items + m->stack.count, count);
     if (type == KINO__VALUE_DICT && count == 0) {
         m->fresh.dict = made;
         m->fresh.height = m->stack.count;
