@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -60,6 +61,16 @@ def call(*command, seconds=60, **options):
     return subprocess.run([str(word) for word in command], capture_output=True, timeout=seconds, check=False, **options)
 
 
+def stop(pid):
+    """And waits until it has written what it writes at its end."""
+    end = time.monotonic() + 20
+    os.kill(pid, signal.SIGTERM)
+    while time.monotonic() < end:
+        os.kill(pid, 0)
+        time.sleep(0.05)
+    os.kill(pid, signal.SIGKILL)
+
+
 @contextlib.contextmanager
 def slurm(top):
     """The environment in which sbatch works; None where it does not."""
@@ -83,7 +94,7 @@ def slurm(top):
     finally:
         for name in ("slurmd", "slurmctld", "munged"):
             with contextlib.suppress(OSError, ValueError):
-                os.kill(int((top / f"{name}.pid").read_text()), 15)
+                stop(int((top / f"{name}.pid").read_text()))
 
 
 def check_array(report, top, run, environment):
@@ -136,7 +147,7 @@ def main():
         print(f"NOT TESTED: Slurm: {'not installed: ' + ', '.join(missing) if missing else 'needs root'}")
         return 77
     report, skipped = common.Report(), 0
-    with tempfile.TemporaryDirectory() as top:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as top:
         top = pathlib.Path(top)
         top.chmod(0o755)
         common.run("demo", top / "run", "--ranks", "6", "--steps", "2", "--size", "100kB", "--no-info")
