@@ -133,7 +133,7 @@ def check_run(report, folder, ranks):
         report.check(f"{what}: {form} does not depend on threads", one == two)
     screen = common.run("report", path, "--quiet").stdout.decode()
     report.check(f"{what}: no colours when piped", "\033" not in screen)
-    report.check(f"{what}: the first screen is short", screen.count("\n") < 80, str(screen.count("\n")))
+    report.check(f"{what}: the first screen is short", screen.count("\n") < 90, str(screen.count("\n")))
     return path, answer
 
 

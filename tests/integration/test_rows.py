@@ -37,6 +37,8 @@ ELSEWHERE = {
     "memory-snapshot": "reads memory snapshots, not traces: test_memory_snapshot adds up their blocks",
     "memory-leaks": "has a row for each allocation that is not freed, not for all: test_memory_snapshot walks the history in its own way",
     "peak-memory": "has what was allocated at one moment: test_memory_snapshot walks the history in its own way",
+    "clock-alignment": "has a row for each rank; which calls it uses is counted by test_alignment, in its own way",
+    "straggler-cause": "has the verdict of stragglers, and of each rank the first span that differs: test_straggler_cause",
     "stragglers": "takes the steps of overview, which are counted here; its page has their number for each rank: test_verdict, test_planted_truth",
     "recommendations": "takes the answers of other analyses; that it claims no time twice: test_rules_settle, test_findings",
 }

@@ -693,7 +693,7 @@ static void say_span(const kino__slow_rank *s, kino__buffer *out)
     while (is_long && size && ((unsigned char)s->span.data[size] & 0xc0) == 0x80)
         size--; /* not within a character */
     kino__buffer_printf(out, ", first in %.*s%s (%s%s, %s more)", (int)size, s->span.data,
-                        is_long ? "..." : "", kino__place_kind_name(s->what),
+                        is_long ? "…" : "", kino__place_kind_name(s->what),
                         s->is_same_shape ? " of the same shape" : "", kino__say_time(s->span_more));
 }
 
