@@ -163,14 +163,15 @@ static size_t guess_events(const plain_load *load, size_t from)
     return found * (step / sample);
 }
 
-/* Makes room for the records of all events and some more. Where that fails, parts grow as they are
+/* Makes room for the records of all events and some more; room that is not used costs nothing, and
+ * on a busy machine one worker does more than its share. Where that fails, parts grow as they are
  * filled. */
 static void reserve_records(plain_load *load, size_t from)
 {
-    size_t guess = guess_events(load, from) / load->jobs;
+    size_t share = guess_events(load, from) / load->jobs;
+    size_t more = load->jobs > 1 ? share / 2 : share / 10;
     for (unsigned i = 0; i < load->jobs; i++)
-        (void)kino__part_reserve(&load->parts[i],
-                                 load->parts[i].records.count + guess + guess / 10);
+        (void)kino__part_reserve(&load->parts[i], load->parts[i].records.count + share + more);
 }
 
 static kino_status parse_events(plain_load *load, size_t *at, kino__chrome_stop *reason,

@@ -56,17 +56,25 @@ static bool records_new(kino__records *r, uint32_t capacity)
     return true;
 }
 
-static void copy_records(kino__records *to, const kino__records *from)
+/* Large columns are given back as soon as they are copied, so that no two of all of them exist. */
+static void move_records_of(void *to, void *from, size_t size)
+{
+    memcpy(to, from, size);
+    if (size >= KINO__HUGE_PAGE)
+        kino__pages_drop(from, size);
+}
+
+static void move_records(kino__records *to, kino__records *from)
 {
     size_t n = to->count = from->count;
-    memcpy(to->ts, from->ts, n * sizeof *to->ts);
-    memcpy(to->dur, from->dur, n * sizeof *to->dur);
-    memcpy(to->place, from->place, n * sizeof *to->place);
-    memcpy(to->name, from->name, n * sizeof *to->name);
-    memcpy(to->bind, from->bind, n * sizeof *to->bind);
-    memcpy(to->external, from->external, n * sizeof *to->external);
-    memcpy(to->kind, from->kind, n * sizeof *to->kind);
-    memcpy(to->track, from->track, n * sizeof *to->track);
+    move_records_of(to->ts, from->ts, n * sizeof *to->ts);
+    move_records_of(to->dur, from->dur, n * sizeof *to->dur);
+    move_records_of(to->place, from->place, n * sizeof *to->place);
+    move_records_of(to->name, from->name, n * sizeof *to->name);
+    move_records_of(to->bind, from->bind, n * sizeof *to->bind);
+    move_records_of(to->external, from->external, n * sizeof *to->external);
+    move_records_of(to->kind, from->kind, n * sizeof *to->kind);
+    move_records_of(to->track, from->track, n * sizeof *to->track);
 }
 
 bool kino__part_reserve(kino__part *part, uint64_t capacity)
@@ -78,7 +86,7 @@ bool kino__part_reserve(kino__part *part, uint64_t capacity)
     if (spread <= records->capacity || !records_new(&larger, spread))
         return false;
     if (records->count)
-        copy_records(&larger, records);
+        move_records(&larger, records);
     kino__pages_free(records->memory, records->size);
     *records = larger;
     return true;

@@ -116,22 +116,31 @@ void kino__trace_free(kino__trace *trace)
     free(trace);
 }
 
-static const unsigned ID_COLUMNS = KINO__COLUMN_BIND | KINO__COLUMN_EXTERNAL;
-
-void kino__trace_drop_ids(kino__trace *trace)
+static void *drop(void *column, size_t size)
 {
-    if (trace->source || !trace->columns || trace->has_dropped)
+    kino__pages_drop(column, size);
+    return NULL;
+}
+
+void kino__trace_drop_columns(kino__trace *trace, unsigned columns)
+{
+    size_t count = trace->event_count;
+    if (trace->source || !trace->columns)
         return;
-    kino__pages_drop(trace->bind, trace->event_count * sizeof *trace->bind);
-    kino__pages_drop(trace->external, trace->event_count * sizeof *trace->external);
-    trace->bind = trace->external = NULL;
-    trace->has_dropped = true;
+    columns &= ~trace->dropped;
+    if (columns & KINO__COLUMN_BIND)
+        trace->bind = drop(trace->bind, count * sizeof *trace->bind);
+    if (columns & KINO__COLUMN_EXTERNAL)
+        trace->external = drop(trace->external, count * sizeof *trace->external);
+    if (columns & KINO__COLUMN_PLACE)
+        trace->place = drop(trace->place, count * sizeof *trace->place);
+    trace->dropped |= columns & (KINO__COLUMNS_OF_IDS | KINO__COLUMN_PLACE);
 }
 
 bool kino__trace_need(const kino__trace *trace, unsigned columns, kino__pool *pool)
 {
     if (!trace->source)
-        return !trace->has_dropped || !(columns & ID_COLUMNS);
+        return !(columns & trace->dropped);
     /* Lazily made columns are no part of a trace's visible value, hence the cast. */
     kino__trace *self = (kino__trace *)(uintptr_t)trace;
     /* Acquire pairs with the release below: who sees the bit sees the column. */
@@ -152,7 +161,7 @@ kino_status kino__trace_require(const kino__trace *trace, unsigned columns, kino
 {
     if (kino__trace_need(trace, columns, pool))
         return KINO_OK;
-    if (trace->has_dropped)
+    if (trace->dropped)
         return kino__fail(err, KINO_ARGUMENT,
                           "the run is no longer usable: a report released its traces");
     kino__trace *self = (kino__trace *)(uintptr_t)trace; /* for the lock */

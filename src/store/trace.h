@@ -211,7 +211,7 @@ struct kino__trace {
     kino__attachment *attachments; /* atomic; see kino__trace_attachment */
     kino__column_source *source;   /* NULL: all columns are there */
     unsigned columns_there;        /* kino__column bits that source has loaded; atomic */
-    bool has_dropped;              /* kino__trace_drop_ids */
+    unsigned dropped;              /* kino__column bits: kino__trace_drop_columns */
     const kino__kept *kept;        /* of a trace whose events are elsewhere; NULL: they are here */
     kino__mutex source_lock;       /* held while columns are loaded */
     kino__mutex work_lock; /* for makers of attachments that take long: two would do the same */
@@ -246,10 +246,11 @@ void kino__trace_forget(kino__trace *trace);
 /* The same for links alone. */
 void kino__trace_forget_links(kino__trace *trace);
 
-/* Gives back the columns of ids (bind, external) for good, where they were made by reading text:
- * for those who will do no more with the trace than what needs none. Whoever asks for them is told
- * that they are not there. As alone as for forgetting. */
-void kino__trace_drop_ids(kino__trace *trace);
+/* Gives back those of the columns bind, external and place for good, where they were made by reading
+ * text: for those who will do no more with the trace than what needs none. Whoever asks for them is
+ * told that they are not there. As alone as for forgetting. */
+enum { KINO__COLUMNS_OF_IDS = KINO__COLUMN_BIND | KINO__COLUMN_EXTERNAL };
+void kino__trace_drop_columns(kino__trace *trace, unsigned columns);
 
 /* Forgets, and gives back the columns too (where there is a source that makes them again) and the
  * pages of the text. Texts, tracks and labels stay. As alone as for forgetting. */

@@ -92,8 +92,8 @@ static kino_status map(const kino__analysis *a, const kino__trace *trace, void *
                        kino_error *err)
 {
     partial *p = value;
-    kino__call_graph *g = kino__call_graph_new(trace, kino__frame_mode_of(a),
-                                               kino__param_bool(a, P_LAST_STEP), a->pool);
+    kino__call_graph *g = kino__call_graph_new(
+        trace, kino__frame_mode_of(a), kino__param_bool(a, P_LAST_STEP), a->is_last, a->pool);
     bool ok = g && add_stacks(g, p);
     if (ok) {
         look_at_spans(g, p);

@@ -56,9 +56,11 @@ static inline bool kino__call_graph_has(const kino__call_graph *g, uint32_t at)
 const kino__call_graph *kino__call_graph_of(const kino__trace *trace, kino__frame_mode mode,
                                             bool has_last_step, kino__pool *pool);
 
-/* One that is not kept: to be freed, or taken apart. NULL when memory is out. */
+/* One that is not kept: to be freed, or taken apart. is_last: nobody needs the trace afterwards but
+ * for what rows of the graph tell, so its other columns go as soon as they can. NULL when memory is
+ * out. */
 kino__call_graph *kino__call_graph_new(const kino__trace *trace, kino__frame_mode mode,
-                                       bool has_last_step, kino__pool *pool);
+                                       bool has_last_step, bool is_last, kino__pool *pool);
 void kino__call_graph_free(kino__call_graph *graph);
 
 static inline int64_t kino__call_end(const kino__frame *f, uint32_t at)

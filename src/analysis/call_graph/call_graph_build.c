@@ -517,10 +517,16 @@ const kino__call_graph *kino__call_graph_of(const kino__trace *trace, kino__fram
 }
 
 kino__call_graph *kino__call_graph_new(const kino__trace *trace, kino__frame_mode mode,
-                                       bool has_last_step, kino__pool *pool)
+                                       bool has_last_step, bool is_last, kino__pool *pool)
 {
     if (mode != KINO__FRAME_DEFAULT)
         return make(kino__frame_of(trace, mode, has_last_step, pool), NULL);
+    /* whoever says so has the trace for itself, hence the cast */
+    kino__trace *last = is_last ? (kino__trace *)(uintptr_t)trace : NULL;
+    if (last)
+        kino__trace_drop_columns(last, KINO__COLUMN_ALL & ~KINO__FRAME_NARROW_COLUMNS);
     kino__frame *own = kino__frame_new_narrow(trace, has_last_step, pool);
+    if (last) /* ids have led from launches to device work */
+        kino__trace_drop_columns(last, KINO__COLUMN_BIND);
     return make(own, own);
 }

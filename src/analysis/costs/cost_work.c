@@ -354,7 +354,7 @@ static void drop_ids(maker *m)
         needs_ids |=
             (m->trace->tracks.items[t].kinds & KINO__KIND_BIT(KINO__KIND_AUTOGRAD_FLOW)) != 0;
     if (!needs_ids)
-        kino__trace_drop_ids(m->last);
+        kino__trace_drop_columns(m->last, KINO__COLUMNS_OF_IDS);
 }
 
 static bool make_items(maker *m)

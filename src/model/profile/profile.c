@@ -75,11 +75,13 @@ static void begin(void *context, unsigned worker, size_t index)
 static void grow(void *context, unsigned worker, size_t index)
 {
     making *m = context;
-    if (index == 0)
-        m->is_done[0] = (!m->request->beside || kino__profile_nest(m->p)) &&
-                        kino__profile_grow_trees(m->p) && kino__profile_add_backward(m->p);
-    else
+    kino__trace *last = m->request->is_last ? m->request->alone : NULL;
+    if (index > 0) {
         kino__kernel_reader_read(m->reader, worker, index - 1);
+        return;
+    }
+    m->is_done[0] = (!m->request->beside || kino__profile_nest(m->p)) &&
+                    kino__profile_grow_trees(m->p) && kino__profile_add_backward(m->p, last);
 }
 
 static bool make_trees(kino__profile *p, const request *r)
@@ -116,7 +118,7 @@ static void *profile_make(const kino__trace *trace, void *context)
         if (r->alone) {
             kino__trace_forget_links(r->alone);
             if (r->is_last)
-                kino__trace_drop_ids(r->alone);
+                kino__trace_drop_columns(r->alone, KINO__COLUMNS_OF_IDS);
         }
         if (kino__profile_break_down(p) && kino__profile_measure(p))
             return p;

@@ -472,15 +472,18 @@ static bool move(kino__moving *m, uint32_t main)
            insert_all(m, m->p->threads.items[main].root) && remove_empty(m, main);
 }
 
-bool kino__profile_add_backward(kino__profile *p)
+bool kino__profile_add_backward(kino__profile *p, kino__trace *last)
 {
     kino__moving m = {.p = p};
     bool ok = true, is_wanted = p->has_modules && p->has_backward_flows && p->threads.count > 0;
     uint32_t main = is_wanted ? find_main(p) : KINO__NO_NODE;
     if (is_wanted)
         ok = kino__backward_collect(&m);
-    if (ok && is_wanted && main != KINO__NO_NODE && m.modules.count && m.roots.count)
-        ok = kino__backward_match(&m) && move(&m, main);
+    bool has_any = main != KINO__NO_NODE && m.modules.count && m.roots.count;
+    ok = ok && (!has_any || kino__backward_match(&m));
+    if (last) /* these ids have led from forward to backward */
+        kino__trace_drop_columns(last, KINO__COLUMN_BIND);
+    ok = ok && (!has_any || move(&m, main));
     kino__vec_deinit(&m.leads);
     kino__vec_deinit(&m.modules);
     kino__vec_deinit(&m.roots);

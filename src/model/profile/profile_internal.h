@@ -14,8 +14,9 @@ bool kino__profile_nest(kino__profile *p);
 bool kino__profile_grow_trees(kino__profile *p);
 /* profile_attach.c: launches of the nodes, before equal nodes are folded. */
 bool kino__profile_attach(kino__profile *p);
-/* profile_backward.c: backward passes of modules as nodes of the main thread. */
-bool kino__profile_add_backward(kino__profile *p);
+/* profile_backward.c: backward passes of modules as nodes of the main thread. last: the trace, whose
+ * column bind may go when it has been used; NULL: it stays. */
+bool kino__profile_add_backward(kino__profile *p, kino__trace *last);
 /* profile_kernels.c: kernels without their arguments; their nodes, once trees have grown. */
 bool kino__profile_list_kernels(kino__profile *p);
 bool kino__profile_name_nodes(kino__profile *p);

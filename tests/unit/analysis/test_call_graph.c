@@ -221,7 +221,7 @@ TEST(rows_of_ranks_keep_their_parents_names_and_threads)
 static bool is_loaded_with(size_t column, size_t row, uint32_t value)
 {
     kino__trace *trace = two_kernels();
-    kino__call_graph *g = kino__call_graph_new(trace, KINO__FRAME_DEFAULT, true, NULL);
+    kino__call_graph *g = kino__call_graph_new(trace, KINO__FRAME_DEFAULT, true, false, NULL);
     kino__call_rows rows = {0}, loaded = {0};
     kino__buffer bytes = {0};
     REQUIRE(g && kino__call_rows_take(&rows, g));
@@ -246,6 +246,34 @@ static bool is_loaded_with(size_t column, size_t row, uint32_t value)
     kino__call_graph_free(g);
     kino__trace_free(trace);
     return is_loaded;
+}
+
+/* Whoever has the trace for itself gets the same rows, and the columns that told them are gone. */
+TEST(call_graph_gives_back_the_columns_that_nobody_needs)
+{
+    kino__call_rows rows[2] = {0};
+    kino__trace *traces[2];
+    for (int is_last = 0; is_last < 2; is_last++) {
+        traces[is_last] = two_kernels();
+        kino__call_graph *g =
+            kino__call_graph_new(traces[is_last], KINO__FRAME_DEFAULT, true, is_last, NULL);
+        REQUIRE(g && kino__call_rows_take(&rows[is_last], g));
+        kino__call_graph_free(g);
+        CHECK(kino__trace_need(traces[is_last], KINO__COLUMN_TS | KINO__COLUMN_NUMBER, NULL));
+        for (unsigned c = KINO__COLUMN_BIND; c <= KINO__COLUMN_PLACE; c <<= 1)
+            CHECK(kino__trace_need(traces[is_last], c, NULL) == !is_last);
+    }
+    REQUIRE_EQ(kino__call_rows_count(&rows[0]), (size_t)7);
+    REQUIRE_EQ(kino__call_rows_count(&rows[1]), (size_t)7);
+    for (size_t i = 0; i < 7; i++) {
+        kino__call_row a = kino__call_rows_at(&rows[0], i), b = kino__call_rows_at(&rows[1], i);
+        CHECK(a.event == b.event && a.parent == b.parent && a.num_kernels == b.num_kernels &&
+              a.kernel_start == b.kernel_start && a.kernel_end == b.kernel_end);
+    }
+    for (int i = 0; i < 2; i++) {
+        kino__call_rows_deinit(&rows[i]);
+        kino__trace_free(traces[i]);
+    }
 }
 
 TEST(saved_rows_that_point_nowhere_are_refused)

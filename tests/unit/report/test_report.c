@@ -359,6 +359,33 @@ static kino_run *open_demo(unsigned ranks)
     return run;
 }
 
+/* Columns that the profile has used are given back while it is made, where nobody else needs them. */
+TEST_THREADS(a_report_is_the_same_when_it_is_the_last)
+{
+    kino__buffer text[2] = {0};
+    for (int is_last = 0; is_last < 2; is_last++) {
+        kino_run *run = open_demo(2);
+        kino_report_options how = KINO_REPORT_OPTIONS_INIT;
+        kino_render_options form = KINO_RENDER_OPTIONS_INIT;
+        kino_report *report;
+        kino_error err;
+        how.alone = how.last = is_last;
+        how.compat = "tensorboard"; /* no costs: they need what is given back */
+        how.jobs = 2;
+        form.format = "json";
+        REQUIRE_EQ(kino_run_report(run, &how, &report, &err), KINO_OK);
+        REQUIRE_EQ(kino_render_report(report, &form, keep_bytes, &text[is_last], &err), KINO_OK);
+        kino_report_free(report);
+        if (is_last)
+            CHECK_EQ(kino_run_report(run, &how, &report, &err), KINO_ARGUMENT);
+        kino_run_free(run);
+    }
+    CHECK(text[0].size > 10000 &&
+          kino__str_equal(kino__buffer_str(&text[0]), kino__buffer_str(&text[1])));
+    kino__buffer_deinit(&text[0]);
+    kino__buffer_deinit(&text[1]);
+}
+
 TEST_THREADS(a_report_is_the_same_when_traces_are_forgotten_and_with_more_threads)
 {
     kino__buffer kept = {0}, forgotten = {0}, again = {0};
