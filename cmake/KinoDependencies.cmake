@@ -1,4 +1,4 @@
-# Third-party libraries, from packages only: zlib, zstd and (optional) ISA-L for src/codec, SQLite for src/query,
+# Third-party libraries, from packages only: zlib, zstd and (optional) ISA-L and liblzma for src/codec, SQLite for src/query,
 # libmicrohttpd (and zlib) for src/server, libdw for src/record.
 # tools/check-layers sees to it that no other folder includes their headers.
 
@@ -20,6 +20,15 @@ target_link_libraries(kino_server_dependencies INTERFACE PkgConfig::MICROHTTPD P
 pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw)
 add_library(kino_record_dependencies INTERFACE)
 target_link_libraries(kino_record_dependencies INTERFACE PkgConfig::LIBDW)
+
+pkg_check_modules(LZMA IMPORTED_TARGET liblzma)
+if(LZMA_FOUND)
+    target_link_libraries(kino_dependencies INTERFACE PkgConfig::LZMA)
+    target_compile_definitions(kino_dependencies INTERFACE HAVE_LZMA=1)
+    string(APPEND KINO_PRIVATE_REQUIRES " liblzma")
+else()
+    message(STATUS "liblzma is not installed: traces in .xz files are not read")
+endif()
 
 if(KINO_ISAL)
     pkg_check_modules(ISAL IMPORTED_TARGET libisal)

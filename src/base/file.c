@@ -73,6 +73,35 @@ static kino_status write_all(int fd, const char *data, size_t size, kino_error *
     return KINO_OK;
 }
 
+kino_status kino__spool_open(kino__spool *spool, const char *path, kino_error *err)
+{
+    *spool = (kino__spool){.fd = open_spool()};
+    if (spool->fd < 0)
+        return kino__fail_errno(err, errno, "cannot create a temporary file for '%s'", path);
+    return KINO_OK;
+}
+
+kino_status kino__spool_add(kino__spool *spool, kino_str bytes, kino_error *err)
+{
+    KINO_TRY(write_all(spool->fd, bytes.data, bytes.size, err));
+    spool->size += bytes.size;
+    return KINO_OK;
+}
+
+kino_status kino__spool_map(const kino__spool *spool, const char *path, kino__file *out,
+                            kino_error *err)
+{
+    *out = (kino__file){0};
+    return map_descriptor(spool->fd, spool->size, path, out, err);
+}
+
+void kino__spool_close(kino__spool *spool)
+{
+    if (spool->fd >= 0)
+        close(spool->fd);
+    spool->fd = -1;
+}
+
 /* Copies a stream to the spool file. The descriptor may be non-blocking: then poll waits for data.
  * A pipe answers with the end of file while it has no writer: whoever started both at once
  * (`producer > pipe & kino info pipe`) gets a moment for the writer to come. */

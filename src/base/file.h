@@ -26,6 +26,18 @@ KINO_NODISCARD kino_status kino__file_open_member(const char *folder, const char
                                                   kino__file *out, kino_error *err);
 void kino__file_close(kino__file *file);
 
+/* Bytes that become a file that can be mapped: an unnamed temporary one. Closing it leaves what was
+ * mapped. */
+typedef struct kino__spool {
+    int fd;
+    size_t size;
+} kino__spool;
+KINO_NODISCARD kino_status kino__spool_open(kino__spool *spool, const char *path, kino_error *err);
+KINO_NODISCARD kino_status kino__spool_add(kino__spool *spool, kino_str bytes, kino_error *err);
+KINO_NODISCARD kino_status kino__spool_map(const kino__spool *spool, const char *path,
+                                           kino__file *out, kino_error *err);
+void kino__spool_close(kino__spool *spool);
+
 /* Tells the kernel that [offset, offset + size) is about to be read in order: maps its pages at
  * once. */
 void kino__file_will_need(const kino__file *file, size_t offset, size_t size);

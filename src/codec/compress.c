@@ -22,7 +22,7 @@ kino_status kino__compress_sink_take(kino__compression compression, kino__sink *
     case KINO__COMPRESSION_ZSTD:
         return kino__zstd_sink_take(sink, err);
     case KINO__COMPRESSION_NONE:
-    case KINO__COMPRESSION_ZLIB: /* nobody asks for it */
+    default: /* nobody asks for the others */
         break;
     }
     return KINO_OK;

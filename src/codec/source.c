@@ -23,9 +23,28 @@ kino__compression kino__compression_detect(kino_str bytes)
     return KINO__COMPRESSION_NONE;
 }
 
+/* zlib's header is two bytes, so what stands behind it must begin like a stream, too. */
+static bool is_zlib(kino_str bytes)
+{
+    enum { HEADER = 0x78, RESERVED_BLOCK = 3 };
+    if (bytes.size < 3 || bytes.data[0] != HEADER)
+        return false;
+    unsigned level = (unsigned char)bytes.data[1];
+    unsigned block = (unsigned)(unsigned char)bytes.data[2] >> 1 & 3;
+    return (level == 0x01 || level == 0x5e || level == 0x9c || level == 0xda) &&
+           block != RESERVED_BLOCK;
+}
+
+kino__compression kino__compression_detect_outer(kino_str bytes)
+{
+    if (kino__str_starts_with(bytes, (kino_str){"\xfd\x37zXZ\0", 6}))
+        return KINO__COMPRESSION_XZ;
+    return is_zlib(bytes) ? KINO__COMPRESSION_ZLIB : kino__compression_detect(bytes);
+}
+
 const char *kino__compression_name(kino__compression compression)
 {
-    static const char *const names[] = {"", "gzip", "zstd", "zlib"};
+    static const char *const names[] = {"", "gzip", "zstd", "zlib", "xz", "zip", "zip"};
     return names[compression];
 }
 
@@ -39,7 +58,16 @@ kino_status kino__source_open(kino__compression compression, kino_str bytes, kin
         [KINO__COMPRESSION_GZIP] = kino__gzip_source_new,
         [KINO__COMPRESSION_ZSTD] = kino__zstd_source_new,
         [KINO__COMPRESSION_ZLIB] = kino__zlib_source_new,
+        [KINO__COMPRESSION_DEFLATE] = kino__deflate_source_new,
+        [KINO__COMPRESSION_STORED] = kino__stored_source_new,
+#ifdef HAVE_LZMA
+        [KINO__COMPRESSION_XZ] = kino__xz_source_new,
+#else
+        [KINO__COMPRESSION_XZ] = NULL,
+#endif
     };
+    if (!opens[compression])
+        return kino__fail(err, KINO_FORMAT, "packed with xz, which this build cannot read");
     *out = opens[compression](bytes);
     return *out ? KINO_OK : kino__fail_nomem(err);
 }

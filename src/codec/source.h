@@ -11,11 +11,16 @@ typedef enum kino__compression {
     KINO__COMPRESSION_NONE,
     KINO__COMPRESSION_GZIP,
     KINO__COMPRESSION_ZSTD,
-    KINO__COMPRESSION_ZLIB, /* inside of other formats; never detected */
+    /* taken off before readers see the file: reader/container.h */
+    KINO__COMPRESSION_ZLIB,
+    KINO__COMPRESSION_XZ,
+    KINO__COMPRESSION_DEFLATE, /* in zip archives, as is */
+    KINO__COMPRESSION_STORED,
 } kino__compression;
 
 /* By the first bytes. */
-kino__compression kino__compression_detect(kino_str bytes);
+kino__compression kino__compression_detect(kino_str bytes);       /* gzip and zstd */
+kino__compression kino__compression_detect_outer(kino_str bytes); /* zlib and xz too */
 const char *kino__compression_name(kino__compression compression);
 
 typedef struct kino__source kino__source;

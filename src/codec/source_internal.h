@@ -20,5 +20,8 @@ struct kino__source {
 kino__source *kino__gzip_source_new(kino_str bytes); /* NULL: out of memory */
 kino__source *kino__zstd_source_new(kino_str bytes);
 kino__source *kino__zlib_source_new(kino_str bytes);
+kino__source *kino__deflate_source_new(kino_str bytes);
+kino__source *kino__stored_source_new(kino_str bytes);
+kino__source *kino__xz_source_new(kino_str bytes);
 
 #endif

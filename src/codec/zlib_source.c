@@ -1,5 +1,4 @@
-/* zlib_source.c - streams of zlib's own format, as they are inside of other files. No restart
- * points. */
+/* zlib_source.c - streams of zlib's own format, and of zip archives. No restart points. */
 #include <stdlib.h>
 #include <zlib.h>
 
@@ -56,15 +55,26 @@ static void zlib_close(kino__source *source)
 
 static const kino__source_class zlib_class = {zlib_read, zlib_consumed, NULL, zlib_close};
 
-kino__source *kino__zlib_source_new(kino_str bytes)
+static kino__source *source_new(kino_str bytes, int window_bits)
 {
     zlib_source *self = calloc(1, sizeof *self);
     if (!self)
         return NULL;
     self->base = (kino__source){&zlib_class, bytes};
-    if (inflateInit(&self->stream) != Z_OK) {
+    if (inflateInit2(&self->stream, window_bits) != Z_OK) {
         free(self);
         return NULL;
     }
     return &self->base;
+}
+
+kino__source *kino__zlib_source_new(kino_str bytes)
+{
+    return source_new(bytes, MAX_WBITS);
+}
+
+/* Without a header. */
+kino__source *kino__deflate_source_new(kino_str bytes)
+{
+    return source_new(bytes, -MAX_WBITS);
 }

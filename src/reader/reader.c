@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "codec/source.h"
+#include "reader/container.h"
 
 static const kino__reader_def *const readers[] = {
 #define READER(name) &kino__reader_##name,
@@ -111,9 +112,11 @@ kino_status kino__reader_load(const char *path, const kino__load_context *contex
     kino__file file;
     KINO_TRY(kino__file_open(path, &file, err));
     kino__trace *trace = NULL;
-    kino_str bytes = {file.data, file.size};
     const kino__reader_def *reader = NULL;
-    kino_status st = file.size ? choose(bytes, &reader, err) : KINO_OK;
+    kino_status st = kino__container_open(path, &file, context, err);
+    kino_str bytes = {file.data, file.size};
+    if (st == KINO_OK && file.size)
+        st = choose(bytes, &reader, err);
     if (st != KINO_OK)
         st = explain(path, st, err);
     else if (file.size == 0)
