@@ -68,7 +68,7 @@ static kino__xline_kind kind_of(const kino__xplace *place, kino_str name)
 
 static line read_head(const kino__xplace *place, kino_str message)
 {
-    line l = {0};
+    line l = {.name = {"", 0}};
     kino_str shown = {"", 0};
     kino__proto m = kino__proto_start(message);
     kino__proto_field f;
