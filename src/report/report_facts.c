@@ -247,9 +247,7 @@ static void pack_step(kino__pack *pack, kino__step_fact *step)
     kino__pack_int(pack, &step->time);
     for (int r = 0; r < KINO__ROLE_COUNT; r++)
         kino__pack_int(pack, &step->part[r]);
-    kino__pack_int(pack, &step->computation);
-    kino__pack_int(pack, &step->communication);
-    kino__pack_int(pack, &step->overlap);
+    KINO__PACK(pack, &step->computation, &step->communication, &step->overlap);
 }
 
 static void pack_flags(kino__pack *pack, kino__rank_fact *rank)
@@ -279,16 +277,14 @@ static void pack_rank(kino__pack *pack, kino__rank_fact *rank)
     kino__pack_time(pack, &rank->window_end);
     pack_flags(pack, rank);
     pack_size(pack, &rank->range_count);
-    kino__pack_int(pack, &rank->ranges_time);
-    kino__pack_int(pack, &rank->ranges_extent);
+    KINO__PACK(pack, &rank->ranges_time, &rank->ranges_extent);
     for (int r = 0; r < KINO__ROLE_COUNT; r++)
         pack_longest(pack, &rank->longest[r]);
 }
 
 static void pack_range(kino__pack *pack, kino__range_fact *range)
 {
-    kino__pack_int(pack, &range->count);
-    kino__pack_int(pack, &range->total);
+    KINO__PACK(pack, &range->count, &range->total);
     pack_longest(pack, &range->longest);
     pack->is_damaged |= range->count < 1;
 }

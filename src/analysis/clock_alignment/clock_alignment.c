@@ -53,16 +53,13 @@ static void deinit(void *partial)
 static void add_line(kino__table *table, const kino__clock *clock)
 {
     bool is_known = kino__clock_is_known(clock), is_fitted = clock->reason == KINO__CLOCK_ALIGNED;
-    kino__table_add_int(table, is_known ? clock->line.offset : KINO_NO_INT);
-    kino__table_add_real(table, is_known ? 1e6 * clock->line.drift : NAN);
-    kino__table_add_int(table,
-                        is_known ? (int64_t)ceil(kino__clock_error(&clock->line)) : KINO_NO_INT);
-    kino__table_add_real(table, is_known ? 1e6 * clock->line.drift_error : NAN);
-    kino__table_add_int(table, is_fitted ? clock->line.at : KINO_NO_INT);
-    kino__table_add_int(table, clock->calls);
-    kino__table_add_int(table,
-                        clock->reason == KINO__CLOCK_REFERENCE ? KINO_NO_INT : clock->matched);
-    kino__table_add_int(table, is_fitted ? (int64_t)ceil(clock->line.scatter) : KINO_NO_INT);
+    KINO__TABLE_ADD(table, is_known ? clock->line.offset : KINO_NO_INT,
+                    is_known ? 1e6 * clock->line.drift : NAN,
+                    is_known ? (int64_t)ceil(kino__clock_error(&clock->line)) : KINO_NO_INT,
+                    is_known ? 1e6 * clock->line.drift_error : NAN,
+                    is_fitted ? clock->line.at : KINO_NO_INT, clock->calls,
+                    clock->reason == KINO__CLOCK_REFERENCE ? KINO_NO_INT : clock->matched,
+                    is_fitted ? (int64_t)ceil(clock->line.scatter) : KINO_NO_INT);
 }
 
 static bool add_row(kino__table *table, const kino__clock *clock)
