@@ -14,6 +14,7 @@
 #include "engine/map_reduce.h"
 #include "report/report_internal.h"
 #include "rule/rule.h"
+#include "rule/rule_costs.h"
 
 /* What a report is made of, in the order in which people read the answers. The expensive ones are
  * started first; large ones need much memory while they work. */
@@ -129,6 +130,12 @@ static void make_or_beside(void *context, unsigned worker, size_t index)
  * of its frugal stages only: a fifth of the report's time where both take as long. */
 enum { LARGE_TRACE_EVENTS = 8000000 };
 
+/* The rules of the plugin know no costs. */
+static bool is_released(const work *w, const kino__trace *trace)
+{
+    return w->is_last && (w->is_compat || !kino__rule_wants_costs(trace));
+}
+
 /* The profile of a trace, which all jobs but one stand on; with several traces it is made by who
  * needs it first, unless it can be made for this report alone. */
 static bool make_profile(void *context, kino__trace *trace, void (*beside)(void *),
@@ -136,7 +143,7 @@ static bool make_profile(void *context, kino__trace *trace, void (*beside)(void 
 {
     work *w = context;
     if (w->is_alone && (!beside || trace->event_count >= LARGE_TRACE_EVENTS))
-        return kino__profile_alone(trace, w->is_compat, w->inner, w->is_last, beside,
+        return kino__profile_alone(trace, w->is_compat, w->inner, is_released(w, trace), beside,
                                    beside_context) != NULL;
     making m = {w, trace, beside, beside_context, true};
     if (beside)

@@ -5,12 +5,17 @@
 
 enum { EVENTS_MOST = 3000000 };
 
+bool kino__rule_wants_costs(const kino__trace *trace)
+{
+    return trace->event_count <= EVENTS_MOST;
+}
+
 const kino__cost_work *kino__rule_costs(const kino__rule_look *l)
 {
     const kino__cost_work *work;
     kino__cost_work *own;
     kino_error err;
-    if (l->trace->event_count > EVENTS_MOST)
+    if (!kino__rule_wants_costs(l->trace))
         return NULL;
     if (kino__cost_work_of(l->trace, KINO__STR(""), &work, &own, &err) == KINO_OK)
         return work;

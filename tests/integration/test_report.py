@@ -3,6 +3,7 @@
 they come from, every event that is named exists, and neither threads nor the number of ranks change an answer."""
 import html.parser
 import json
+import os
 import pathlib
 import re
 import sys
@@ -173,6 +174,18 @@ def check_odd(report, folder):
                 json.loads(text)
 
 
+def check_large_run(report, folder):
+    """More events than the section of costs takes, in traces that rules still compute costs of."""
+    folder = folder / "large"
+    common.run("demo", folder, "--ranks", "12", "--size", "90MB", "--no-info", timeout=600)
+    done = common.run("report", folder, "--quiet", "--format", "json", timeout=600)
+    report.equal("a run of more than 3 million events: exit code", (done.returncode, done.stderr), (0, b""))
+    advice = {row["rule"] for row in json.loads(done.stdout)["recommendations"]} if done.returncode == 0 else set()
+    alone = json.loads(common.run("analyze", "recommendations", folder, "--quiet", "--format", "json", timeout=600).stdout)["tables"][0]
+    at = [column["name"] for column in alone["columns"]].index("rule")
+    report.equal("a run of more than 3 million events: rules", advice, {row[at] for row in alone["rows"]})
+
+
 def main():
     report = common.Report()
     with tempfile.TemporaryDirectory() as folder:
@@ -182,6 +195,8 @@ def main():
         check_run(report, folder, 1)
         check_run(report, folder, 64)
         check_odd(report, folder)
+        if os.environ.get("KINO_TIER") == "all":
+            check_large_run(report, folder)
     return report.finish()
 
 
