@@ -569,10 +569,20 @@ static void pack_item(kino__pack *pack, kino__replay_item *i)
                &i->series, &i->gap, &i->in_operators, &i->call, &i->device);
 }
 
-/* Sums of these cannot go over. */
+/* 36 years: sums of all lengths of a partial cannot go over. */
+static const int64_t MOST_TIME_NS = INT64_C(1) << 60;
+
 static bool is_length(int64_t value)
 {
-    return value >= 0 && value < INT64_C(1) << 40;
+    return value >= 0 && value < MOST_TIME_NS;
+}
+
+static bool is_sound_rank(const kino__replay_rank *r)
+{
+    return r->steps >= 0 && r->steps <= UINT32_MAX && r->skipped >= 0 && r->skipped <= UINT32_MAX &&
+           is_length(r->span) && r->latency >= 0 && r->latency <= MOST_LATENCY_NS &&
+           r->stream_gap >= 0 && r->stream_gap <= MOST_GAP_NS &&
+           (r->queue == KINO_NO_INT || r->queue > 0) && r->reason < REASONS;
 }
 
 static bool is_sound(const kino__replay_facts *facts, const kino__replay_item *i)
@@ -588,21 +598,23 @@ static bool is_sound(const kino__replay_facts *facts, const kino__replay_item *i
 void kino__replay_facts_pack(kino__pack *pack, kino__replay_facts *facts)
 {
     uint64_t items = 0;
+    int64_t time = 0;
     kino__pack_pool(pack, &facts->texts);
     KINO__PACK_VEC(pack, &facts->ranks, pack_rank);
     KINO__PACK_VEC(pack, &facts->items, pack_item);
     for (size_t i = 0; i < facts->ranks.count; i++) {
-        const kino__replay_rank *r = &facts->ranks.items[i];
-        items += r->item_count;
-        if (r->steps < 0 || r->skipped < 0 || !is_length(r->span) || !is_length(r->latency) ||
-            !is_length(r->stream_gap) || r->reason >= REASONS)
+        items += facts->ranks.items[i].item_count;
+        if (!is_sound_rank(&facts->ranks.items[i]))
             pack->is_damaged = true;
     }
     if (items != facts->items.count)
         pack->is_damaged = true;
-    for (size_t i = 0; !pack->out && i < facts->items.count; i++)
-        if (!is_sound(facts, &facts->items.items[i]))
+    for (size_t i = 0; !pack->out && i < facts->items.count; i++) {
+        const kino__replay_item *item = &facts->items.items[i];
+        time = kino__sum(time, kino__sum(item->gap, kino__sum(item->call, item->device)));
+        if (!is_sound(facts, item) || !is_length(time))
             pack->is_damaged = true;
+    }
 }
 
 void kino__replay_facts_deinit(kino__replay_facts *facts)

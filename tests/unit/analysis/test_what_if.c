@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "analysis/what_if/what_if_edits.h"
+#include "analysis/what_if/what_if_facts.h"
 #include "unit/analysis_rows.h"
 #include "unit/fixture.h"
 #include "unit/test.h"
@@ -128,4 +129,47 @@ TEST(edits_that_are_none_are_refused)
     CHECK(kino__str_is(edits.items[0].pattern, "a=b"));
     CHECK(edits.items[0].factor == 1.5);
     CHECK_EQ(edits.items[1].rank, 3);
+}
+
+/* Does a program of one rank with one call come through its bytes? */
+static bool is_taken(kino__replay_rank rank, int64_t gap)
+{
+    kino__replay_facts facts = {0}, loaded = {0};
+    kino__buffer bytes = {0};
+    kino__pack out = {.out = &bytes};
+    kino__replay_rank *r = kino__vec_add(&facts.ranks);
+    kino__replay_item *item = kino__vec_add(&facts.items);
+    REQUIRE(r && item);
+    rank.item_count = 1;
+    *r = rank;
+    *item = (kino__replay_item){
+        .type = KINO__REPLAY_LAUNCH, .name = KINO_NO_STRING, .kind = KINO_NO_STRING, .gap = gap};
+    kino__replay_facts_pack(&out, &facts);
+    REQUIRE(!bytes.failed);
+    kino__pack in = {.at = bytes.data, .end = bytes.data + bytes.size};
+    kino__replay_facts_pack(&in, &loaded);
+    bool is_taken = !in.is_damaged && !in.is_out_of_memory && in.at == in.end;
+    kino__replay_facts_deinit(&facts);
+    kino__replay_facts_deinit(&loaded);
+    kino__buffer_deinit(&bytes);
+    return is_taken;
+}
+
+/* What the host may be ahead says which launch it waits for: that one must be there. */
+TEST(a_partial_whose_queue_is_no_number_of_launches_is_refused)
+{
+    CHECK(is_taken((kino__replay_rank){.queue = KINO_NO_INT}, 0));
+    CHECK(is_taken((kino__replay_rank){.queue = 1}, 0));
+    CHECK(!is_taken((kino__replay_rank){.queue = 0}, 0));
+    CHECK(!is_taken((kino__replay_rank){.queue = -1}, 0));
+    CHECK(!is_taken((kino__replay_rank){.queue = INT64_MIN + 1}, 0));
+}
+
+/* Recordings of hours, with pauses of hours; what cannot be added up is none. */
+TEST(a_partial_of_hours_is_taken)
+{
+    const int64_t hour = 3600 * INT64_C(1000000000);
+    CHECK(is_taken((kino__replay_rank){.queue = KINO_NO_INT, .span = 10 * hour}, 5 * hour));
+    CHECK(!is_taken((kino__replay_rank){.queue = KINO_NO_INT}, INT64_MAX));
+    CHECK(!is_taken((kino__replay_rank){.queue = KINO_NO_INT, .span = -1}, 0));
 }
