@@ -128,13 +128,21 @@ static void find_from(work *w, uint32_t arrival)
         w->from[arrival] = w->arrival_of[before];
 }
 
-/* The one at the end of the chain; chains do not turn back, unless traces are damaged. */
-static uint32_t root_of(const work *w, uint32_t arrival)
+/* The one at the end of the chain, which all on the way then come from at once. Chains do not turn
+ * back, unless traces are damaged: such a one ends where it was followed to. */
+static uint32_t root_of(work *w, uint32_t arrival)
 {
     size_t count = w->out->items.count;
-    for (size_t i = 0; i < count && w->from[arrival] != arrival; i++)
-        arrival = w->from[arrival];
-    return arrival;
+    uint32_t root = arrival;
+    for (size_t i = 0; i < count && w->from[root] != root; i++)
+        root = w->from[root];
+    w->from[root] = root;
+    while (arrival != root) {
+        uint32_t next = w->from[arrival];
+        w->from[arrival] = root;
+        arrival = next;
+    }
+    return root;
 }
 
 static void hand_on(work *w)

@@ -1,6 +1,8 @@
 /* test_straggler_cause.c - who comes last to collectives and why, on traces made by hand. */
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "analysis/straggler_cause/arrivals.h"
 #include "unit/analysis_rows.h"
 #include "unit/fixture.h"
 #include "unit/test.h"
@@ -107,4 +109,34 @@ TEST(the_span_that_differs_is_named)
     kino_result_free(result);
     for (int i = 0; i < 3; i++)
         kino__trace_free(traces[i]);
+}
+
+/* A rank is 2000 ns late at each of 400,000 calls: all lateness comes from the first one, which is
+ * found without walking back from each call to it (80,000,000,000 steps). */
+TEST(a_rank_that_is_late_all_the_time_is_late_from_the_first_call)
+{
+    enum { CALLS = 400000 };
+    kino__clock_facts facts = {0};
+    kino__arrivals found;
+    kino_strid kind = kino__string_pool_add(&facts.kinds, KINO__STR("allreduce"));
+    REQUIRE(kino__vec_reserve(&facts.traces, 2) && kino__vec_reserve(&facts.calls, 2 * CALLS));
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        facts.traces.items[facts.traces.count++] = (kino__clock_trace){rank, rank, 0, 1};
+        for (int64_t i = 0; i < CALLS; i++)
+            facts.calls.items[facts.calls.count++] =
+                (kino__clock_call){.trace = rank,
+                                   .kind = kind,
+                                   .series = i,
+                                   .start = 10000 * i + 2000 * rank,
+                                   .end = 10000 * i + 5000};
+    }
+    REQUIRE(kino__arrivals_find(&facts, NULL, &found));
+    REQUIRE_EQ(found.items.count, CALLS);
+    for (size_t i = 0; i < CALLS; i += CALLS - 1) {
+        CHECK_EQ(found.items.items[i].skew, 2000);
+        CHECK_EQ(found.items.items[i].last, 1);
+        CHECK_EQ(found.items.items[i].cause, 1);
+    }
+    kino__arrivals_deinit(&found);
+    kino__clock_facts_deinit(&facts);
 }
