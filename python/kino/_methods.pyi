@@ -1216,9 +1216,9 @@ class AnalysisMethods:
         gpu-utilization, mixed-precision, memory-limit, extra-copy, loop-indexing,
         fp32-matmul, single-tensor-optimizer, synchronous-loader, zeroed-gradients,
         conv-bias, matmul-alignment, conv-tensor-cores, casts-and-copies,
-        pointwise-kernels, launch-bound, exposed-collective, straggler, host-sync,
-        pageable-copy, exposed-copy, allocator-churn, low-occupancy, idle-gaps,
-        slow-steps, warm-up, start-up, missing-information.
+        pointwise-kernels, launch-bound, far-from-roof, exposed-collective, straggler,
+        host-sync, pageable-copy, exposed-copy, allocator-churn, low-occupancy,
+        idle-gaps, slow-steps, warm-up, start-up, missing-information.
         See docs/analyses/recommendations.md for their thresholds and how gains are
         estimated.
 

@@ -39,6 +39,7 @@ ELSEWHERE = {
     "peak-memory": "has what was allocated at one moment: test_memory_snapshot walks the history in its own way",
     "clock-alignment": "has a row for each rank; which calls it uses is counted by test_alignment, in its own way",
     "straggler-cause": "has the verdict of stragglers, and of each rank the first span that differs: test_straggler_cause",
+    "what-if": "has a row for each change of the graph of critical-path: test_what_if makes the runs anew with the change",
     "stragglers": "takes the steps of overview, which are counted here; its page has their number for each rank: test_verdict, test_planted_truth",
     "recommendations": "takes the answers of other analyses; that it claims no time twice: test_rules_settle, test_findings",
 }
