@@ -9,6 +9,14 @@
 
 enum { LEVELS_MOST = 4, PIECE = 1 << 18 };
 
+/* What all levels together may be: a bomb in a bomb has no more room than one. */
+typedef struct peeling {
+    const char *path;
+    const kino__load_context *context;
+    uint64_t size, most; /* of the outermost file; that a level may expand to */
+    bool is_damaged;
+} peeling;
+
 static bool is_streamed(kino__compression compression)
 {
     return compression == KINO__COMPRESSION_GZIP || compression == KINO__COMPRESSION_ZSTD;
@@ -31,11 +39,10 @@ static kino_status holds_container(kino__compression compression, kino_str bytes
 }
 
 /* One level off, into a temporary file. */
-static kino_status take_off(const char *path, kino__compression compression, kino_str bytes,
-                            const kino__load_context *context, kino__file *out, kino_error *err)
+static kino_status take_off(peeling *p, kino__compression compression, kino_str bytes,
+                            kino__file *out, kino_error *err)
 {
     char *piece = malloc(PIECE);
-    uint64_t most = kino__load_most(context, bytes.size, KINO__TEXT_RATIO);
     kino__source *source;
     kino__spool spool;
     bool is_damaged = false;
@@ -45,21 +52,27 @@ static kino_status take_off(const char *path, kino__compression compression, kin
         free(piece);
         return st;
     }
-    st = kino__spool_open(&spool, path, err);
-    for (size_t size = PIECE; st == KINO_OK && size == PIECE && spool.size <= most;) {
+    st = kino__spool_open(&spool, p->path, err);
+    kino__progress_stage(p->context->progress, "unpacking", bytes.size);
+    for (size_t size = PIECE; st == KINO_OK && size == PIECE && spool.size <= p->most;) {
+        uint64_t consumed = kino__source_consumed(source);
         size = kino__source_read(source, piece, PIECE, &is_damaged);
         st = kino__spool_add(&spool, (kino_str){piece, size}, err);
+        consumed = kino__source_consumed(source) - consumed;
+        if (st == KINO_OK && !kino__progress_add(p->context->progress, consumed))
+            st = kino__fail(err, KINO_CANCELLED, "interrupted");
     }
     kino__source_close(source);
     free(piece);
-    if (st == KINO_OK && spool.size > most)
-        st = kino__fail_expansion(bytes.size, most, err);
+    if (st == KINO_OK && spool.size > p->most)
+        st = kino__fail_expansion(p->size, p->most, err);
     if (st == KINO_OK && is_damaged && spool.size == 0)
         st = kino__fail(err, KINO_FORMAT, "the %s data is damaged from its beginning",
                         kino__compression_name(compression));
     if (st == KINO_OK)
-        st = kino__spool_map(&spool, path, out, err);
+        st = kino__spool_map(&spool, p->path, out, err);
     kino__spool_close(&spool);
+    p->is_damaged |= is_damaged;
     return st;
 }
 
@@ -75,8 +88,7 @@ static kino_status open_member(kino_str archive, kino_str *bytes, kino__compress
 }
 
 /* Takes one level off; *is_done: there is none that is ours. */
-static kino_status peel(const char *path, kino__file *file, const kino__load_context *context,
-                        bool *is_done, kino_error *err)
+static kino_status peel(peeling *p, kino__file *file, bool *is_done, kino_error *err)
 {
     kino_str bytes = {file->data, file->size};
     kino__compression compression = kino__compression_detect_outer(bytes);
@@ -91,18 +103,23 @@ static kino_status peel(const char *path, kino__file *file, const kino__load_con
     *is_done = !is_outer;
     if (*is_done)
         return KINO_OK;
-    KINO_TRY(take_off(path, compression, bytes, context, &inner, err));
+    KINO_TRY(take_off(p, compression, bytes, &inner, err));
     kino__file_close(file);
     *file = inner;
     return KINO_OK;
 }
 
 kino_status kino__container_open(const char *path, kino__file *file,
-                                 const kino__load_context *context, kino_error *err)
+                                 const kino__load_context *context, bool *is_damaged,
+                                 kino_error *err)
 {
     bool is_done = false;
+    peeling p = {path, context, file->size, kino__load_most(context, file->size, KINO__TEXT_RATIO),
+                 false};
+    *is_damaged = false;
     for (int level = 0; level < LEVELS_MOST && file->size; level++) {
-        KINO_TRY(peel(path, file, context, &is_done, err));
+        KINO_TRY(peel(&p, file, &is_done, err));
+        *is_damaged = p.is_damaged;
         if (is_done)
             return KINO_OK;
     }

@@ -9,8 +9,10 @@
 #include "reader/reader.h"
 
 /* Replaces the file by what is in it, if it is a container that readers do not know; what it expands
- * to is bounded (kino__load_most) and kept in a temporary file. */
+ * to is bounded (kino__load_most of the outermost file) and kept in a temporary file. *is_damaged: it
+ * ends early, or is not what was packed. */
 KINO_NODISCARD kino_status kino__container_open(const char *path, kino__file *file,
-                                                const kino__load_context *context, kino_error *err);
+                                                const kino__load_context *context, bool *is_damaged,
+                                                kino_error *err);
 
 #endif

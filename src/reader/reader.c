@@ -113,7 +113,8 @@ kino_status kino__reader_load(const char *path, const kino__load_context *contex
     KINO_TRY(kino__file_open(path, &file, err));
     kino__trace *trace = NULL;
     const kino__reader_def *reader = NULL;
-    kino_status st = kino__container_open(path, &file, context, err);
+    bool is_damaged = false;
+    kino_status st = kino__container_open(path, &file, context, &is_damaged, err);
     kino_str bytes = {file.data, file.size};
     if (st == KINO_OK && file.size)
         st = choose(bytes, &reader, err);
@@ -126,7 +127,10 @@ kino_status kino__reader_load(const char *path, const kino__load_context *contex
     else
         st = kino__trace_new(&trace, err);
     if (trace) {
+        uint64_t text_end = file.size; /* readers may take the file */
         st = reader->load(path, &file, context, trace, err);
+        if (is_damaged)
+            kino__ledger_add(&trace->ledger, KINO__DAMAGE_COMPRESSION, text_end);
         if (st != KINO_OK)
             st = explain(path, st, err);
     }

@@ -39,6 +39,11 @@ def info(path):
     return done.returncode, done.stdout, done.stderr.decode("utf-8", "replace")
 
 
+def damages(path):
+    done = subprocess.run([common.program(), "info", str(path), "--format", "csv", "--table", "damage"], capture_output=True, text=True, timeout=120, check=True)
+    return [line.split(",")[2] for line in done.stdout.splitlines()[1:]]
+
+
 def has_xz(folder):
     """A build without liblzma says so."""
     path = folder / "probe"
@@ -71,6 +76,7 @@ def main():
                  "two files": (zipped(data, names=("a.json", "b.json")), 1, "2 files"), "no file": (zipped(data, names=()), 1, "0 files"),
                  "encrypted": (bytes(b | 1 if i in find_flags(zipped(data)) else b for i, b in enumerate(zipped(data))), 1, "encrypted"),
                  "a bomb": (zipped(bytes(1 << 28)), 1, "expand"),
+                 "a bomb in a bomb": (zlib.compress(zlib.compress(bytes(200 << 20), 9) + bytes(3 << 20), 9), 1, "expand"),
                  "a bomb in zlib": (zlib.compress(bytes(1 << 28), 9), 1, "expand"),
                  "Git LFS": (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", 1, "git lfs pull"),
                  "a report of Nsight": (b"NVIDIA Tegra Profiler Report 2026@2@1", 1, "nsys export"),
@@ -81,6 +87,12 @@ def main():
             path.write_bytes(content)
             got, _, message = info(path)
             report.check(what, got == code and reason in message and (code == 0 or "file" in message), f"exit {got}: {message[:300]}")
+        # the last byte of a checksum: all is there, but something is wrong
+        path = folder / "changed"
+        packed = zlib.compress(data)
+        for what, content, count in (("a good checksum", packed, []), ("a wrong checksum", packed[:-1] + bytes([packed[-1] ^ 1]), ["compression"])):
+            path.write_bytes(content)
+            report.equal(f"{what} in zlib", damages(path), count)
         # cut off: what is there is read
         for outer in ("zip", "zlib"):
             many = json.loads(data)
