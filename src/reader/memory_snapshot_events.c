@@ -181,6 +181,11 @@ static int64_t plus(int64_t total, int64_t more)
     return sum;
 }
 
+static int64_t minus(int64_t total, int64_t less)
+{
+    return less == INT64_MIN ? KINO_NO_INT : plus(total, -less);
+}
+
 static void add_mark(place *p, int64_t ts, kino_strid name, kino_strid category, kino_strid tid,
                      uint64_t shared)
 {
@@ -257,6 +262,35 @@ static void free_places(places *all)
     kino__map_deinit(&all->of_device);
 }
 
+/* Is a value seen for the first time in this pass? Documents that share what they hold would take
+ * time, and events, without end. */
+static bool is_first(kino__snapshot *s, kino__value value)
+{
+    uint32_t *slot = kino__map_put(&s->seen, value, 0);
+    bool is_new = slot && *slot != s->pass;
+    s->failed |= !slot;
+    if (slot)
+        *slot = s->pass;
+    return is_new;
+}
+
+/* The next value of a list that is seen for the first time. */
+static bool next_first(kino__snapshot *s, kino__value_iter *it, kino__value *out)
+{
+    while (!s->failed && kino__value_next(it, out))
+        if (is_first(s, *out))
+            return true;
+    return false;
+}
+
+/* The blocks of a segment. */
+static kino__value_iter blocks_of(kino__snapshot *s, kino__value segment)
+{
+    kino__value blocks = member(s, segment, "blocks");
+    bool is_new = blocks != KINO__NO_VALUE && is_first(s, blocks);
+    return kino__value_iterate(&s->document.tree, is_new ? blocks : KINO__NO_VALUE);
+}
+
 static kino__label label_of(kino__snapshot *s, int64_t device, bool is_host)
 {
     char name[64] = "pinned host memory";
@@ -323,9 +357,14 @@ static void assign_lists(places *all, const char *key, bool is_host)
     const kino__value_tree *tree = &s->document.tree;
     kino__value_iter lists = kino__value_iterate(tree, member(s, s->document.root, key));
     kino__value list, value;
+    s->pass++;
     for (int64_t device = 0; !s->failed && kino__value_next(&lists, &list); device++) {
         if (kino__value_type_of(tree, list) != KINO__VALUE_LIST) {
             assign(all, list, 0, is_host);
+            continue;
+        }
+        if (!is_first(s, list)) {
+            kino__ledger_add(s->ledger, KINO__DAMAGE_NOT_AN_EVENT, 0);
             continue;
         }
         kino__value_iter it = kino__value_iterate(tree, list);
@@ -409,8 +448,8 @@ static void add_segment(place *p, kino__value segment)
             &s->args, text(s, "Expandable"),
             kino__value_is_true(tree, expandable) ? KINO__ARG_TRUE : KINO__ARG_FALSE, 0);
     end_mark(p, segment, p->w->segment);
-    kino__value_iter it = kino__value_iterate(tree, member(s, segment, "blocks"));
-    while (!s->failed && kino__value_next(&it, &block))
+    kino__value_iter it = blocks_of(s, segment);
+    while (next_first(s, &it, &block))
         at = add_block(p, block, addr, at);
 }
 
@@ -421,10 +460,10 @@ static bool is_active(kino_str state)
 
 static int64_t active_bytes(kino__snapshot *s, kino__value segment)
 {
-    kino__value_iter it = kino__value_iterate(&s->document.tree, member(s, segment, "blocks"));
+    kino__value_iter it = blocks_of(s, segment);
     kino__value block;
     int64_t sum = 0;
-    while (kino__value_next(&it, &block))
+    while (next_first(s, &it, &block))
         if (is_active(member_text(s, block, "state")))
             sum = plus(sum, member_int(s, block, "size"));
     return sum;
@@ -445,7 +484,8 @@ static void each_segment(places *all, const char *key, bool is_host, see_segment
     kino__snapshot *s = all->s;
     kino__value_iter it = kino__value_iterate(&s->document.tree, member(s, s->document.root, key));
     kino__value segment;
-    while (!s->failed && kino__value_next(&it, &segment)) {
+    s->pass++;
+    while (next_first(s, &it, &segment)) {
         int64_t device = member_int(s, segment, "device");
         place *p = place_of(all, device == KINO_NO_INT ? 0 : device, is_host);
         if (p)
@@ -463,8 +503,8 @@ static void rewind_totals(const places *all)
         const char *key = p->is_host ? "host_segments" : "segments";
         bool has_segments = member(all->s, all->s->document.root, key) != KINO__NO_VALUE;
         bool is_known = has_segments && !is_cut;
-        p->active = is_known ? plus(p->active, -p->added_active) : KINO_NO_INT;
-        p->reserved = is_known ? plus(p->reserved, -p->added_reserved) : KINO_NO_INT;
+        p->active = is_known ? minus(p->active, p->added_active) : KINO_NO_INT;
+        p->reserved = is_known ? minus(p->reserved, p->added_reserved) : KINO_NO_INT;
     }
 }
 
@@ -553,7 +593,8 @@ static void each_annotation(places *all, bool is_noting)
         kino__value_iterate(&s->document.tree, member(s, s->document.root, "external_annotations"));
     kino__value value;
     kino__map_init(&a.of_name, NULL);
-    while (!s->failed && kino__value_next(&it, &value)) {
+    s->pass++;
+    while (next_first(s, &it, &value)) {
         if (is_noting)
             note_time(s, member_int(s, value, "time_us"));
         else

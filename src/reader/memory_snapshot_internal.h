@@ -75,6 +75,8 @@ typedef struct kino__snapshot {
     kino__snapshot_layout layout;
     kino__value action_values[KINO__SNAPSHOT_OTHER];
     uint32_t last_extra; /* most entries have the same */
+    kino__map seen;      /* value -> the last pass over the document in which it was seen */
+    uint32_t pass;
 
     bool has_times;
     int64_t first_ns, last_ns; /* of entries and annotations */
@@ -91,7 +93,7 @@ bool kino__snapshot_take(void *snapshot, kino__value_tree *tree, const kino__val
                          size_t count, int64_t *number);
 /* The entry of a value of a history's list; NULL: it is none. */
 kino__snapshot_entry *kino__snapshot_entry_of(kino__snapshot *s, kino__value value);
-/* The node of a list of frames; 0: there are none. */
+/* The node of a list of frames, which stands for the list from then on; 0: there are none. */
 uint32_t kino__snapshot_stack_of(kino__snapshot *s, kino__value list);
 /* The number of a value's text among the events' texts. */
 kino_strid kino__snapshot_text_of(kino__snapshot *s, kino__value value);

@@ -46,6 +46,7 @@ void kino__snapshot_init(kino__snapshot *s)
     kino__map_init(&s->frame_of_value, NULL);
     kino__map_init(&s->text_of_value, NULL);
     kino__map_init(&s->extra_of_hash, NULL);
+    kino__map_init(&s->seen, NULL);
     for (int i = 0; i < KINO__SNAPSHOT_KEYS_MOST; i++)
         s->layout.keys[i] = KINO__NO_VALUE;
     for (int i = 0; i < KINO__SNAPSHOT_OTHER; i++)
@@ -69,6 +70,7 @@ void kino__snapshot_deinit(kino__snapshot *s)
     kino__vec_deinit(&s->extra_scratch);
     kino__vec_deinit(&s->extra_lists);
     kino__map_deinit(&s->extra_of_hash);
+    kino__map_deinit(&s->seen);
 }
 
 /* -- texts and keys -- */
@@ -181,7 +183,7 @@ static uint32_t intern_stack(kino__snapshot *s)
 
 uint32_t kino__snapshot_stack_of(kino__snapshot *s, kino__value list)
 {
-    const kino__value_tree *tree = &s->document.tree;
+    kino__value_tree *tree = &s->document.tree;
     int64_t taken = kino__value_taken(tree, list);
     kino__value_iter it = kino__value_iterate(tree, list);
     kino__value frame;
@@ -192,7 +194,10 @@ uint32_t kino__snapshot_stack_of(kino__snapshot *s, kino__value list)
     s->frames.count = 0;
     while (!s->failed && s->frames.count < s->frames.capacity && kino__value_next(&it, &frame))
         s->frames.items[s->frames.count++] = frame_of(s, frame);
-    return s->frames.count ? intern_stack(s) : 0;
+    uint32_t stack = s->frames.count ? intern_stack(s) : 0;
+    if (kino__value_type_of(tree, list) == KINO__VALUE_LIST)
+        kino__value_take(tree, list, stack); /* nobody goes through it again */
+    return stack;
 }
 
 /* -- what else an entry has -- */
@@ -206,7 +211,7 @@ static void add_list(const kino__snapshot *s, kino__json *json, kino__value list
     kino__value_iter it = kino__value_iterate(&s->document.tree, list);
     kino__value item;
     kino__json_begin_array(json);
-    while (kino__value_next(&it, &item))
+    while (json->out->size < NESTED_MOST && kino__value_next(&it, &item))
         add_json(s, json, item, depth);
     kino__json_end_array(json);
 }
@@ -217,15 +222,16 @@ static void add_dict(const kino__snapshot *s, kino__json *json, kino__value dict
     kino__value_iter it = kino__value_iterate(tree, dict);
     kino__value key, item;
     kino__json_begin_object(json);
-    while (kino__value_next(&it, &key) && kino__value_next(&it, &item)) {
+    while (json->out->size < NESTED_MOST && kino__value_next(&it, &key) &&
+           kino__value_next(&it, &item)) {
         kino__json_key_text(json, kino__value_text(tree, key));
         add_json(s, json, item, depth);
     }
     kino__json_end_object(json);
 }
 
-/* Containers in containers in containers, and large ones, are null: a document whose values are
- * shared would grow without end. */
+/* Containers in containers in containers are null, and large ones end early: a document whose values
+ * are shared would grow without end. */
 static void add_json(const kino__snapshot *s, kino__json *json, kino__value value, /* NOLINT */
                      unsigned depth)
 {
@@ -378,8 +384,6 @@ static bool make_entry(kino__snapshot *s, const kino__value *items, size_t count
             break;
         case FRAMES:
             entry->stack = kino__snapshot_stack_of(s, value);
-            if (kino__value_type_of(tree, value) == KINO__VALUE_LIST)
-                kino__value_take(tree, value, entry->stack);
             break;
         default:
             add_extra(s, items[i], value);

@@ -346,6 +346,19 @@ def hostile(path, what, data, reason, limit=512 << 20):
     check(f"{what}", is_refused if reason else done.returncode in (0, 1), (done.returncode, done.stderr))
 
 
+def shared_lists():
+    """A few hundred kB each, of which going through every reference to a list would take minutes, or all memory."""
+    nothing, many = [None] * 300_000, [None] * 20_000
+    frames = [{"filename": "a", "line": i, "name": "b"} for i in range(50_000)]
+    lowest = {"action": "alloc", "addr": 1, "size": -(1 << 62), "stream": 0, "frames": []}
+    return {"a history of one list": {"segments": [], "device_traces": [nothing] * 300_000},
+            "segments with the same blocks": {"segments": [{"blocks": many} for _ in many], "device_traces": []},
+            "one segment many times": {"segments": [{"blocks": many}] * 20_000, "device_traces": []},
+            "blocks with the same stack": {"segments": [{"blocks": [{"frames": frames, "size": i} for i in range(50_000)]}], "device_traces": []},
+            "entries with the same list": {"segments": [], "device_traces": [[{"action": "alloc", "size": 1, "x": nothing} for _ in range(10_000)]]},
+            "the lowest sum of all": {"segments": [{"device": 0, "total_size": 4, "blocks": []}], "device_traces": [[lowest, dict(lowest)]]}}
+
+
 def test_hostile(folder):
     path = folder / "snapshot.pickle"
     good = pickle.loads((DATA / "one_segment.pickle").read_bytes())
@@ -375,6 +388,11 @@ def test_hostile(folder):
     hostile(path, "a bomb", gzip.compress(b"\x80\x04}\x8c\x08segments](" + b"K\0" * 200_000_000 + b"es.", 9), ["expand"])
     hostile(path, "a text longer than the file", b"\x80\x04}\x8c\x08segmentsX\xff\xff\xff\xffabc.", [])
     hostile(path, "a number of the memo beyond all", b"\x80\x04}\x8c\x08segmentsr\xff\xff\xff\xff.", ["memo"])
+    for what, value in shared_lists().items():
+        path.write_bytes(pickle.dumps(value, 4))
+        done = run("info", path, preexec_fn=lambda: (resource.setrlimit(resource.RLIMIT_AS, (3 << 29, 3 << 29)),
+                                                     resource.setrlimit(resource.RLIMIT_CPU, (20, 20))))
+        check(what, done.returncode == 0, (done.returncode, done.stderr))
     hostile(path, "a list of lists as JSON", b'{"segments": [], "device_traces": ' + b"[" * 100_000, ["byte"])
 
 
