@@ -7,7 +7,7 @@
 #include "reader/perfetto_internal.h"
 #include "store/text_sources.h"
 
-enum { DEPTH_MOST = 64 };
+enum { DEPTH_MOST = 64, ARGS_MOST = 4 << 20 };
 
 typedef struct perfetto_text {
     kino__text text;
@@ -23,9 +23,17 @@ typedef struct maker {
     bool has_correlation; /* among what was made */
 } maker;
 
+/* What is kept elsewhere; NULL: it is not there, or so much has been made already that a few bytes
+ * must be asking for the same large text again and again. */
+static const kino__perfetto_entry *find(const maker *m, kino__perfetto_table table, uint64_t iid)
+{
+    return m->out->size < ARGS_MOST ? kino__perfetto_find(m->data, m->generation, table, iid)
+                                    : NULL;
+}
+
 static kino_str interned(const maker *m, kino__perfetto_table table, uint64_t iid)
 {
-    const kino__perfetto_entry *entry = kino__perfetto_find(m->data, m->generation, table, iid);
+    const kino__perfetto_entry *entry = find(m, table, iid);
     return entry ? entry->name : (kino_str){"", 0};
 }
 
@@ -192,8 +200,7 @@ static void add_location(maker *m, kino_str message)
 
 static void add_interned_location(maker *m, uint64_t iid)
 {
-    const kino__perfetto_entry *entry =
-        kino__perfetto_find(m->data, m->generation, KINO__PERFETTO_LOCATION, iid);
+    const kino__perfetto_entry *entry = find(m, KINO__PERFETTO_LOCATION, iid);
     if (entry)
         add_location(m, entry->message);
 }

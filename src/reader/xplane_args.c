@@ -6,6 +6,9 @@
 #include "reader/xplane_internal.h"
 #include "store/text_sources.h"
 
+/* Values name texts that stand elsewhere: a few bytes each could ask for the same large one. */
+enum { ARGS_MOST = 4 << 20 };
+
 typedef struct xplane_text {
     kino__text text;
     kino__xspace *space;
@@ -198,7 +201,7 @@ static void add_stats(maker *m, kino_str message, uint32_t number)
 {
     kino__proto in = kino__proto_start(message);
     kino__proto_field f;
-    while (kino__proto_next(&in, &f))
+    while (m->out->size < ARGS_MOST && kino__proto_next(&in, &f))
         if (f.number == number)
             add_stat(m, kino__proto_text(&f));
 }

@@ -195,6 +195,11 @@ def test_hostile(report, folder):
         path.write_bytes(content)
         code, message = outcome(path)
         report.check(f"{name} is read", code == 0, f"exit {code}: {message}")
+    named = data(5, uint(1, 1) + data(2, uint(1, 1) + data(2, "n" * 100000)))
+    event = data(4, uint(2, 5) + data(4, uint(1, 1) + uint(4, 1)) * 30000)
+    (folder / "same_key.xplane.pb").write_bytes(data(1, data(2, "/host:CPU") + named + data(3, event)))
+    common.run("convert", folder / "same_key.xplane.pb", folder / "same_key.json", "--quiet")
+    report.check("a long key, 30,000 times", (folder / "same_key.json").stat().st_size < 10 << 20, (folder / "same_key.json").stat().st_size)
     report.equal("an event without a name", one(folder / "unnamed.pb", "select name, count(*) from event where ph = 'X' group by 1"), ["event 7", 1000])
 
 

@@ -72,18 +72,20 @@ void kino__site_text(const kino__stack_table *stacks, uint32_t stack, kino__buff
     kino__buffer_add(out, kino__stack_table_frame(stacks, found));
 }
 
-/* Deeper stacks keep their innermost frames. */
-enum { STACK_DEPTH = 256 };
+/* Deeper stacks, and those of very long names, keep their innermost frames. */
+enum { STACK_DEPTH = 256, STACK_BYTES = 1 << 20 };
 
 /* "main;step;forward", as in collapsed stacks. */
 static void stack_text(const kino__stack_table *stacks, uint32_t stack, kino__buffer *out)
 {
     uint32_t path[STACK_DEPTH];
-    size_t depth = 0;
+    size_t depth = 0, bytes = 0;
     out->size = 0;
-    for (uint32_t node = stack; node && depth < STACK_DEPTH;
-         node = kino__stack_table_caller(stacks, node))
+    for (uint32_t node = stack; node && depth < STACK_DEPTH && bytes < STACK_BYTES;
+         node = kino__stack_table_caller(stacks, node)) {
         path[depth++] = node;
+        bytes += kino__stack_table_frame(stacks, node).size;
+    }
     while (depth-- > 0) {
         if (out->size)
             kino__buffer_add(out, KINO__STR(";"));
