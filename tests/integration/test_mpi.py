@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """A run analyzed in three ways gives the same bytes: by one process, from summaries, and by kino-mpi: every analysis, report and check.
-A broken rank is named alike; a killed process ends all, with an error and without an answer."""
+A broken rank is named alike; a killed process ends all, with an error and without an answer. What the processes send each other is what
+bench/scale.py works out: each message, each byte."""
+import importlib.util
 import json
 import os
 import pathlib
@@ -134,6 +136,22 @@ def check_stopped(report, folder):
     report.check("a process that stops is given up", code not in (0, None) and not out and (b"no answer from process" in err or b"no connection to the other" in err), f"{code} {err}")
 
 
+def load_model():
+    sys.dont_write_bytecode = True
+    module = importlib.util.module_from_spec(spec := importlib.util.spec_from_file_location("scale", common.ROOT / "bench/scale.py"))
+    spec.loader.exec_module(module)
+    return module
+
+
+def check_traffic(report, folder, counts):
+    model, build = load_model(), cluster.program().parent
+    for count in counts:
+        want = model.traffic(model.measure(build, folder, count))
+        code, _, err = cluster.run(count, "report", folder, "--jobs", "1", "--costs", "--quiet")
+        got = model.costs_of(err.decode())
+        report.equal(f"messages and bytes of {count} processes", (code, [got.get(i, ())[:2] for i in range(count)]), (0, want))
+
+
 def check_usage(report, folder):
     for arguments, message in ((("query", folder, "SELECT 1"), b"kino-mpi has the commands report, analyze and check"),
                                (("report", folder, "--timeout", "x"), b"--timeout"),
@@ -162,6 +180,7 @@ def main():
         check_analyses(report, top / "few", top / "b")
         check_broken(report, top / "broken", top / "c")
         check_views(report, top / "apart")
+        check_traffic(report, top / "many", (1, 2, 4, 8, 16, 64) if os.environ.get("KINO_TIER") == "all" else (1, 3, 8))
         check_usage(report, top / "few")
         check_killed(report, top / "many", 50 if os.environ.get("KINO_TIER") == "all" else 3)
         check_stopped(report, top / "many")
