@@ -147,10 +147,11 @@ static void pack_call(kino__pack *pack, kino__clock_call *c)
     KINO__PACK_EVENTS(pack, &c->event);
 }
 
-/* Times of a real trace are far from the limits: differences of these cannot go over. */
+/* Differences of these cannot go over. Times since 1970 are among them, until 2043: those of a trace
+ * with an event at 0 are no others. */
 static bool is_time(int64_t value)
 {
-    return value > INT64_MIN / 8 && value < INT64_MAX / 8;
+    return value > INT64_MIN / 8 && value < INT64_MAX / 4;
 }
 
 static bool is_sound_call(const kino__clock_facts *facts, const kino__clock_call *c)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analysis/clock_alignment/clock_fit.h"
+#include "analysis/clock_alignment/clocks.h"
 #include "unit/analysis_rows.h"
 #include "unit/fixture.h"
 #include "unit/test.h"
@@ -137,4 +138,36 @@ TEST(a_line_is_found_among_points_of_which_a_third_is_far_off)
     /* the clock shows 1480 more at the middle, and 20 ns more for each ms after it */
     CHECK_EQ(kino__clock_to_reference(&line, 49000000 + 1480), 49000000);
     CHECK_EQ(kino__clock_to_reference(&line, 98000000 + 1480 + 20 * 49), 98000000);
+}
+
+/* Does a trace with an event at 0 and a call at that time come through its bytes? */
+static bool is_taken(int64_t time)
+{
+    kino__clock_facts facts = {0}, loaded = {0};
+    kino__buffer bytes = {0};
+    kino__pack out = {.out = &bytes};
+    kino_strid kind = kino__string_pool_add(&facts.kinds, KINO__STR("allreduce"));
+    kino__clock_trace *trace = kino__vec_add(&facts.traces);
+    kino__clock_call *call = kino__vec_add(&facts.calls);
+    REQUIRE(trace && call);
+    *trace = (kino__clock_trace){.last = time};
+    *call = (kino__clock_call){.kind = kind, .start = time, .end = time};
+    kino__clock_facts_pack(&out, &facts);
+    REQUIRE(!bytes.failed);
+    kino__pack in = {.at = bytes.data, .end = bytes.data + bytes.size};
+    kino__clock_facts_pack(&in, &loaded);
+    kino__clock_facts_deinit(&facts);
+    kino__clock_facts_deinit(&loaded);
+    kino__buffer_deinit(&bytes);
+    return !in.is_damaged;
+}
+
+/* One event at 0 makes the run's times count from 1970: 2026 is 1,770,000,000 s. */
+TEST(calls_in_a_trace_with_an_event_at_0_come_through_their_bytes)
+{
+    const int64_t second = 1000000000;
+    CHECK(is_taken(1770000000 * second));
+    CHECK(is_taken(-1 * second));
+    CHECK(!is_taken(INT64_MAX / 2));
+    CHECK(!is_taken(INT64_MIN / 2));
 }
