@@ -161,8 +161,8 @@ kino_status kino_summaries_place(const kino_str *keys, size_t count, kino_str *p
 {
     keyed_list all = {0};
     size_t *counts = calloc(count + 1, sizeof *counts);
-    kino_status st = counts ? KINO_OK : kino__fail_nomem(err);
     kino__error_clear(err);
+    kino_status st = counts ? KINO_OK : kino__fail_nomem(err);
     for (size_t i = 0; i < count && st == KINO_OK; i++) {
         size_t before = all.count;
         if (!load_keys(&all, i, keys[i]))

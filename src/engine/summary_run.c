@@ -106,33 +106,47 @@ static kino_status add_notes(kino_run *run, kino_summary *const *all, size_t cou
 
 /* -- parts -- */
 
-static bool has_part(kino_summary *const *all, size_t count, const kino_summary *like,
-                     unsigned part)
+/* The first part from this one on that is there; parts: none is. */
+static unsigned next_part(kino_summary *const *all, size_t count, const kino_summary *like,
+                          unsigned from)
 {
+    unsigned next = like->parts;
     for (size_t i = 0; i < count; i++)
-        if (all[i]->parts == like->parts && all[i]->part == part &&
+        if (all[i]->parts == like->parts && all[i]->part >= from && all[i]->part < next &&
             strcmp(all[i]->label, like->label) == 0)
-            return true;
-    return false;
+            next = all[i]->part;
+    return next;
 }
 
-/* Of a run in parts each must be there, or it is said which is not. */
+/* Parts [from, to). */
+static kino_status note_missing(kino_run *run, const kino_summary *like, unsigned from, unsigned to,
+                                kino_error *err)
+{
+    kino_str text =
+        to - from == 1
+            ? kino__arena_format(&run->arena,
+                                 "'%s': part %u of %u is missing: its traces are left out",
+                                 like->label, to, like->parts)
+            : kino__arena_format(
+                  &run->arena, "'%s': parts %u to %u of %u are missing: their traces are left out",
+                  like->label, from + 1, to, like->parts);
+    kino__kept_note line = {false, {.text = text.data, .file = UINT32_MAX}};
+    bool ok = text.data && tell(run, &line);
+    line.is_warning = true;
+    return ok && tell(run, &line) ? KINO_OK : kino__fail_nomem(err);
+}
+
+/* Of a run in parts each must be there, or it is said which is not. Neighbours are one line: how many
+ * parts there are is what a summary says. */
 static kino_status note_missing_parts(kino_run *run, kino_summary *const *all, size_t count,
                                       kino_error *err)
 {
     for (size_t i = 0; i < count; i++) {
-        for (unsigned part = 0; part < all[i]->parts && is_first_of_label(all, i); part++) {
-            if (has_part(all, count, all[i], part))
-                continue;
-            kino_str text = kino__arena_format(
-                &run->arena, "'%s': part %u of %u is missing: its traces are left out",
-                all[i]->label, part + 1, all[i]->parts);
-            kino__kept_note line = {false, {.text = text.data, .file = UINT32_MAX}};
-            if (!text.data || !tell(run, &line))
-                return kino__fail_nomem(err);
-            line.is_warning = true;
-            if (!tell(run, &line))
-                return kino__fail_nomem(err);
+        unsigned parts = is_first_of_label(all, i) ? all[i]->parts : 0, next;
+        for (unsigned from = 0; from < parts; from = next + (next < parts)) {
+            next = next_part(all, count, all[i], from);
+            if (next > from)
+                KINO_TRY(note_missing(run, all[i], from, next, err));
         }
     }
     return KINO_OK;

@@ -180,6 +180,7 @@ static const kino__kept_answer *find_same(const kino_summary *summary, const kin
 static kino_status take_answers(kino_summary *into, const kino_summary *from, kino_error *err)
 {
     size_t kept = 0;
+    bool ok = true;
     for (size_t i = 0; i < into->answers.count; i++) {
         kino__kept_answer to = into->answers.items[i];
         const kino__kept_answer *more = find_same(from, &to);
@@ -188,13 +189,11 @@ static kino_status take_answers(kino_summary *into, const kino_summary *from, ki
             kino__vec_deinit(&to.pieces);
             continue;
         }
-        bool ok = kino__vec_append(&to.pieces, &more->pieces);
+        ok = ok && kino__vec_append(&to.pieces, &more->pieces);
         into->answers.items[kept++] = to;
-        if (!ok)
-            return kino__fail_nomem(err);
     }
-    into->answers.count = kept;
-    return KINO_OK;
+    into->answers.count = kept; /* each once, also where memory is out */
+    return ok ? KINO_OK : kino__fail_nomem(err);
 }
 
 static bool take_traces(kino_summary *into, kino_summary *from)

@@ -16,18 +16,20 @@ static kino_strid number_of(kino__cost_rows *rows, const kino__cost_key *key)
     return kino__string_pool_add(&rows->keys, (kino_str){(const char *)key, sizeof *key});
 }
 
-/* A loaded value has rows and no keys. */
-static bool know_keys(kino__cost_rows *rows)
+/* A loaded value has rows and no keys. KINO_FORMAT: a key twice. */
+static kino_status know_keys(kino__cost_rows *rows)
 {
-    for (size_t i = kino__string_pool_count(&rows->keys); i < rows->rows.count; i++)
-        if (number_of(rows, &rows->rows.items[i].key) != i)
-            return false;
-    return true;
+    for (size_t i = kino__string_pool_count(&rows->keys); i < rows->rows.count; i++) {
+        kino_strid number = number_of(rows, &rows->rows.items[i].key);
+        if (number != i)
+            return number == KINO_NO_STRING ? KINO_NOMEM : KINO_FORMAT;
+    }
+    return KINO_OK;
 }
 
 kino__cost_row *kino__cost_rows_find(kino__cost_rows *rows, const kino__cost_key *key)
 {
-    kino_strid number = know_keys(rows) ? number_of(rows, key) : KINO_NO_STRING;
+    kino_strid number = know_keys(rows) == KINO_OK ? number_of(rows, key) : KINO_NO_STRING;
     if (number == KINO_NO_STRING)
         return NULL;
     if (number < rows->rows.count)
@@ -105,8 +107,9 @@ void kino__cost_rows_pack(kino__pack *pack, kino__cost_rows *rows)
             pack->is_damaged = true;
     }
     /* rows that are the same would be found as one */
-    if (!pack->out && !pack->is_damaged && !know_keys(rows))
-        pack->is_damaged = true;
+    kino_status st = pack->out || pack->is_damaged ? KINO_OK : know_keys(rows);
+    pack->is_damaged |= st == KINO_FORMAT;
+    pack->is_out_of_memory |= st == KINO_NOMEM;
 }
 
 static int compare_rows(const void *x, const void *y, void *context)

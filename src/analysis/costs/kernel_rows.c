@@ -69,18 +69,20 @@ static kino_strid number_of(kino__kernel_rows *rows, const kino__kernel_group *k
     return kino__string_pool_add(&rows->keys, (kino_str){(const char *)kind, sizeof *kind});
 }
 
-/* A loaded value has kinds and no keys. */
-static bool know_keys(kino__kernel_rows *rows)
+/* A loaded value has kinds and no keys. KINO_FORMAT: a key twice. */
+static kino_status know_keys(kino__kernel_rows *rows)
 {
-    for (size_t i = kino__string_pool_count(&rows->keys); i < rows->kinds.count; i++)
-        if (number_of(rows, &rows->kinds.items[i]) != i)
-            return false;
-    return true;
+    for (size_t i = kino__string_pool_count(&rows->keys); i < rows->kinds.count; i++) {
+        kino_strid number = number_of(rows, &rows->kinds.items[i]);
+        if (number != i)
+            return number == KINO_NO_STRING ? KINO_NOMEM : KINO_FORMAT;
+    }
+    return KINO_OK;
 }
 
 uint32_t kino__kernel_rows_kind(kino__kernel_rows *rows, const kino__kernel_group *kind)
 {
-    kino_strid number = know_keys(rows) ? number_of(rows, kind) : KINO_NO_STRING;
+    kino_strid number = know_keys(rows) == KINO_OK ? number_of(rows, kind) : KINO_NO_STRING;
     if (number == KINO_NO_STRING)
         return UINT32_MAX;
     if (number == rows->kinds.count) {
@@ -186,6 +188,7 @@ void kino__kernel_rows_pack(kino__pack *pack, kino__kernel_rows *rows)
             !is_text(rows, more->line))
             pack->is_damaged = true;
     }
-    if (!pack->out && !pack->is_damaged && !know_keys(rows))
-        pack->is_damaged = true;
+    kino_status st = pack->out || pack->is_damaged ? KINO_OK : know_keys(rows);
+    pack->is_damaged |= st == KINO_FORMAT;
+    pack->is_out_of_memory |= st == KINO_NOMEM;
 }

@@ -7,6 +7,8 @@
 #include <kino/summary.h>
 
 #include "base/str.h"
+#include "engine/summary.h"
+#include "unit/failing_heap.h"
 #include "unit/test.h"
 #include "wire/bytes.h"
 #include "wire/crc32c.h"
@@ -175,8 +177,8 @@ TEST(summaries_answer_every_analysis_as_the_run_does)
     kino_run_free(whole);
 }
 
-/* Each gets its places and settles; then all go into the first one, the last ones first. */
-static kino_run *merge_all(kino_summary **parts, size_t count)
+/* Each gets its places and settles. */
+static void settle_all(kino_summary **parts, size_t count)
 {
     enum { MOST = 8 };
     kino_str keys[MOST], places[MOST];
@@ -192,6 +194,12 @@ static kino_run *merge_all(kino_summary **parts, size_t count)
         kino__buffer_deinit(&bytes[i]);
         free((char *)(uintptr_t)places[i].data);
     }
+}
+
+/* All go into the first one, the last ones first. */
+static kino_run *merge_all(kino_summary **parts, size_t count)
+{
+    settle_all(parts, count);
     while (--count > 0)
         REQUIRE(kino_summary_add(parts[0], parts[count], NULL) == KINO_OK);
     parts[0] = through_bytes(parts[0]);
@@ -388,5 +396,82 @@ TEST(missing_part_is_said_or_refused)
         REQUIRE(run != NULL);
         CHECK(strstr(kino_run_warning(run, 0), "part 2 of 2 is missing") != NULL);
         kino_run_free(run);
+    }
+}
+
+/* The one there is has part 2: of 6, or of as many as can be said. */
+static void check_missing(uint32_t parts, const char *before, const char *behind)
+{
+    kino_summarize_options options = KINO_SUMMARIZE_OPTIONS_INIT;
+    kino_summary *summary = NULL;
+    kino_run *part = open_part(1, 2), *run = NULL;
+    options.report = true;
+    REQUIRE(kino_run_summarize(part, &options, &summary, NULL) == KINO_OK);
+    kino_run_free(part);
+    summary->parts = parts;
+    REQUIRE(kino_summaries_open(&summary, 1, NULL, &run, NULL) == KINO_OK);
+    CHECK(strstr(kino_run_warning(run, 0), before) != NULL);
+    CHECK(strstr(kino_run_warning(run, 1), behind) != NULL);
+    CHECK(!kino_run_warning(run, 2));
+    kino_run_free(run);
+}
+
+TEST(missing_parts_are_one_line_however_many_there_are)
+{
+    write_demo();
+    check_missing(6, "part 1 of 6 is missing: its traces are left out",
+                  "parts 3 to 6 of 6 are missing: their traces are left out");
+    check_missing(UINT32_MAX, "part 1 of 4294967295 is missing",
+                  "parts 3 to 4294967295 of 4294967295 are missing");
+}
+
+/* -- memory -- */
+
+static kino_status load_and_add(void *context, kino_error *err)
+{
+    const kino__buffer *bytes = context;
+    kino_summary *into = NULL, *from;
+    kino_status st = kino_summary_load(bytes[0].data, bytes[0].size, &into, err);
+    if (st == KINO_OK)
+        st = kino_summary_load(bytes[1].data, bytes[1].size, &from, err);
+    if (st == KINO_OK)
+        st = kino_summary_add(into, from, err);
+    kino_summary_free(into);
+    return st;
+}
+
+/* As of more traces, each apart from the others. */
+static void add_pieces(kino_summary *summary)
+{
+    enum { MORE = 40 };
+    for (size_t i = 0; i < summary->answers.count; i++)
+        for (uint32_t k = 1; k <= MORE; k++) {
+            kino__kept_piece *slot = kino__vec_add(&summary->answers.items[i].pieces);
+            REQUIRE(slot != NULL);
+            *slot = summary->answers.items[i].pieces.items[0];
+            slot->trace = 2 * k + 1;
+        }
+}
+
+/* The first one has two answers that the other one lacks, before those that both have. */
+TEST(summaries_put_together_without_memory_are_whole_or_refused)
+{
+    kino__buffer bytes[2];
+    write_demo();
+    kino_summary *parts[] = {report_only(paths[0]), report_only(paths[1])};
+    settle_all(parts, 2);
+    REQUIRE(parts[1]->answers.count > 4);
+    add_pieces(parts[0]);
+    parts[0]->whole.traces = parts[1]->whole.traces = 100;
+    for (size_t i = 0; i < 2; i++) {
+        kino__kept_answer *one = &parts[1]->answers.items[i];
+        one->head = (kino_str){one->head.data, one->head.size - 1};
+    }
+    bytes[0] = save(parts[1]);
+    bytes[1] = save(parts[0]);
+    CHECK(failing_heap_walk(load_and_add, bytes) > 50);
+    for (size_t i = 0; i < 2; i++) {
+        kino_summary_free(parts[i]);
+        kino__buffer_deinit(&bytes[i]);
     }
 }
