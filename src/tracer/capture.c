@@ -375,13 +375,15 @@ static bool fits(const kino__capture *c, const kino_session_options *options, bo
 /* What comes is younger. */
 static void remember_generation(kino__capture *c)
 {
-    uint64_t highest = c->generation;
+    uint16_t youngest = 0; /* how far from those before */
     uint32_t used = c->next_segment < c->segment_count ? c->next_segment : c->segment_count;
     for (uint32_t i = 0; i < used; i++) {
         uint64_t last = kino__capture_segment(c, i)->reserved[0];
-        highest = last > highest ? last : highest;
+        uint16_t away = (uint16_t)(last - c->generation);
+        if (kino__capture_is_young(c, last) && away > youngest)
+            youngest = away;
     }
-    __atomic_store_n(&c->generation, highest, __ATOMIC_RELAXED);
+    __atomic_store_n(&c->generation, (c->generation + youngest) & 0xffff, __ATOMIC_RELAXED);
 }
 
 /* What readers would take for something. */

@@ -85,6 +85,12 @@ static inline uint32_t kino__capture_session(const kino__capture *c)
     return __atomic_load_n(&c->session, __ATOMIC_RELAXED);
 }
 
+/* Generations have 16 bits and begin again. Is this one of the session, after all earlier ones'? */
+static inline bool kino__capture_is_young(const kino__capture *c, uint64_t generation)
+{
+    return (int16_t)(generation - __atomic_load_n(&c->generation, __ATOMIC_RELAXED)) > 0;
+}
+
 static inline kino_impl_v1_segment *kino__capture_segment(const kino__capture *c, uint32_t index)
 {
     return (kino_impl_v1_segment *)(void *)(c->buffer + (size_t)index * KINO_IMPL_V1_SEGMENT_SIZE);

@@ -69,7 +69,7 @@ static bool is_of(const kino__capture *c, uint64_t span)
 {
     const char *at = (const char *)kino_impl_v1_segment_of(span);
     return at >= c->buffer && at < c->buffer + c->buffer_bytes &&
-           (int16_t)((span >> 48) - __atomic_load_n(&c->generation, __ATOMIC_RELAXED)) > 0;
+           kino__capture_is_young(c, span >> 48);
 }
 
 /* Is the span's record still there, in the session that is recorded now? Then its segment. If it

@@ -197,8 +197,9 @@ static kino_impl_v1_segment *adopt(kino__tracer *t, kino__capture *c, uint32_t n
 static kino_impl_v1_segment *begin_segment(kino__tracer *t, kino__capture *c, uint32_t taken)
 {
     kino_impl_v1_segment *s = kino__capture_segment(c, taken - 1);
-    uint64_t last = s->reserved[0] > c->generation ? s->reserved[0] : c->generation;
-    uint64_t generation = (last + 1) & 0xffff;
+    uint64_t generation = (s->reserved[0] + 1) & 0xffff;
+    if (!kino__capture_is_young(c, generation))
+        generation = (__atomic_load_n(&c->generation, __ATOMIC_RELAXED) + 1) & 0xffff;
     count_drop(c, KINO__DROP_OVERWRITTEN, s->count);
     (void)__atomic_exchange_n(&s->stamp, 0, __ATOMIC_SEQ_CST); /* before all that follows */
     __atomic_store_n(&s->count, 0, __ATOMIC_RELAXED);

@@ -13,6 +13,7 @@
 #include <kino/record_function.h>
 
 #include "base/json_out.h"
+#include "tracer/tracer.h"
 #include "unit/test.h"
 #include "wire/ring_format.h"
 
@@ -251,6 +252,31 @@ TEST(recorder_counts_ends_of_spans_that_were_overwritten)
     kino_end(old);
     CHECK_EQ(state_now().dropped, 2);
     kino_discard();
+}
+
+/* Generations begin again after 65535; a session may come to any of them. */
+TEST(recorder_ends_spans_of_every_generation)
+{
+    static const uint64_t last[] = {0, 32766, 32767, 33000, 65534, 65535};
+    for (size_t i = 0; i < sizeof last / sizeof *last; i++) {
+        start(KINO_MODE_FLIGHT, 2 * MIB);
+        kino__capture *c = kino__tracer_get()->capture;
+        for (uint32_t k = 0; k < c->segment_count; k++)
+            kino__capture_segment(c, k)->reserved[0] = (c->generation + last[i]) & 0xffff;
+        kino_span held = kino_begin("held", "cpu_op");
+        for (int k = 0; k < 3000; k++) {
+            KINO_ZONE("more than a segment");
+        }
+        kino_arg_int(held, "x", 7);
+        kino_end(held);
+        CHECK_EQ(state_now().dropped, 0);
+        REQUIRE(kino_dump(test_tmp("dump.json"), 0, NULL) == KINO_OK);
+        size_t size;
+        char *text = test_read_file(test_tmp("dump.json"), &size);
+        CHECK(strstr(text, "\"args\": {\"x\":7}"));
+        free(text);
+        kino_discard();
+    }
 }
 
 /* -- many sessions */
