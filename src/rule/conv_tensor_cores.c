@@ -101,7 +101,7 @@ static void speak(const kino__rule_look *l, const seen *s, int64_t device)
     double saved = (double)device * (1 - 1 / l->thresholds[T_SPEEDUP]);
     int64_t gain = kino__scan_device_gain(l->scan, (int64_t)saved, l->facts->step_time);
     kino__tensor_gap most = KINO__TENSOR_GAP_DTYPE;
-    for (int gap = most; gap < KINO__TENSOR_GAPS; gap++)
+    for (int gap = (int)most; gap < KINO__TENSOR_GAPS; gap++)
         most = s->by[gap] > s->by[most] ? (kino__tensor_gap)gap : most;
     kino__finding *f =
         kino__finding_add(l->out, kino__severity_of(gain, l->facts->step_time), gain);
