@@ -55,10 +55,13 @@ static bool has_file(kino_str frame)
 
 void kino__site_text(const kino__stack_table *stacks, uint32_t stack, kino__buffer *out)
 {
+    enum { MOST_FRAMES = 4096 }; /* of stacks without end, the innermost */
     uint32_t found = stack;
     bool has_found_file = false;
     out->size = 0;
-    for (uint32_t node = stack; node; node = kino__stack_table_caller(stacks, node)) {
+    int depth = 0;
+    for (uint32_t node = stack; node && depth < MOST_FRAMES;
+         node = kino__stack_table_caller(stacks, node), depth++) {
         kino_str frame = kino__stack_table_frame(stacks, node);
         if (kino__name_is_user_frame(frame)) {
             found = node;

@@ -62,13 +62,24 @@ static bool put_kind(kino_str text, const kino__collective_call *call, int64_t s
 
 /* -- one trace -- */
 
+/* Differences of these cannot go over. Times since 1970 are among them, until 2043: those of a trace
+ * with an event at 0 are no others. */
+#define EARLIEST (INT64_MIN / 8)
+#define LATEST   (INT64_MAX / 4)
+
+static bool is_time(int64_t value)
+{
+    return value > EARLIEST && value < LATEST;
+}
+
 static bool add_call(kino__clock_facts *facts, const kino__trace *trace,
                      const kino__string_pool *texts, const kino__collective_call *call,
                      kino__buffer *text)
 {
     int64_t start = trace->ts[call->row], dur = trace->dur[call->row];
     text->size = 0;
-    if (dur < 0 || !put_kind(kino__string_pool_text(texts, call->kind), call, trace->rank, text))
+    if (dur < 0 || !is_time(start) || !is_time(kino__sum(start, dur)) ||
+        !put_kind(kino__string_pool_text(texts, call->kind), call, trace->rank, text))
         return !text->failed;
     kino_strid kind = kino__string_pool_add(&facts->kinds, kino__buffer_str(text));
     kino__clock_call *slot =
@@ -88,7 +99,10 @@ static bool add_call(kino__clock_facts *facts, const kino__trace *trace,
 static kino__clock_trace facts_of(const kino__trace *trace)
 {
     kino__clock_trace t = {trace->rank, trace->index, INT64_MAX, INT64_MIN};
-    (void)kino__trace_window(trace, &t.first, &t.last);
+    if (kino__trace_window(trace, &t.first, &t.last)) {
+        t.first = t.first > EARLIEST ? t.first : EARLIEST + 1;
+        t.last = t.last < LATEST ? t.last : LATEST - 1;
+    }
     return t;
 }
 
@@ -145,13 +159,6 @@ static void pack_call(kino__pack *pack, kino__clock_call *c)
     KINO__PACK(pack, &c->trace, &c->kind, &c->series, &c->size, &c->step);
     KINO__PACK_TIMES(pack, &c->start, &c->end);
     KINO__PACK_EVENTS(pack, &c->event);
-}
-
-/* Differences of these cannot go over. Times since 1970 are among them, until 2043: those of a trace
- * with an event at 0 are no others. */
-static bool is_time(int64_t value)
-{
-    return value > INT64_MIN / 8 && value < INT64_MAX / 4;
 }
 
 static bool is_sound_call(const kino__clock_facts *facts, const kino__clock_call *c)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "analysis/statistics.h"
+#include "store/interval.h"
 
 enum { ROUNDS = 30, SCALE_ROUNDS = 4 };
 #define MAD_TO_DEVIATION 1.4826
@@ -166,5 +167,5 @@ int64_t kino__clock_to_reference(const kino__clock_line *line, int64_t time)
     if (__builtin_sub_overflow(time, line->offset, &moved))
         return time;
     double since = (double)moved - (double)line->at;
-    return moved - llround(since * line->drift / (1 + line->drift));
+    return kino__difference(moved, llround(since * line->drift / (1 + line->drift)));
 }

@@ -198,7 +198,7 @@ static shared find_shared(solver *s, uint32_t trace)
         found.between += found.count ? since : 1;
         since = 0;
         found.other_size += r->size != KINO_NO_INT && c->size != KINO_NO_INT && c->size != r->size;
-        s->points[found.count++] = (kino__clock_point){r->end, c->end - r->end};
+        s->points[found.count++] = (kino__clock_point){r->end, kino__difference(c->end, r->end)};
         found.bias = fmax(found.bias, r->bias);
         found.chance = fmax(found.chance, r->chance);
         found.drift_error = fmax(found.drift_error, r->drift_error);
@@ -218,7 +218,8 @@ static size_t count_odd(const solver *s, uint32_t trace, const kino__clock_line 
             continue;
         int64_t start = kino__clock_to_reference(line, c->start);
         int64_t end = kino__clock_to_reference(line, c->end);
-        odd += (double)(start - r->end) > room || (double)(r->start - end) > room;
+        odd += (double)kino__difference(start, r->end) > room ||
+               (double)kino__difference(r->start, end) > room;
     }
     return odd;
 }
@@ -269,7 +270,8 @@ static bool align(solver *s, uint32_t trace, kino__clock *out)
     kino__clock_line line;
     int64_t away = s->points[0].away; /* all others are as far, but for the drift */
     if (t->first > t->last ||
-        !kino__clock_fit(s->points, found.count, t->first - away, t->last - away, &line))
+        !kino__clock_fit(s->points, found.count, kino__difference(t->first, away),
+                         kino__difference(t->last, away), &line))
         return false;
     add_reference(&line, &found);
     out->reason = judge(s, trace, &found, &line);
