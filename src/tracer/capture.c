@@ -372,13 +372,21 @@ static bool fits(const kino__capture *c, const kino_session_options *options, bo
            strncmp(c->directory + size, "/kino-", 6) == 0 && has_files(c);
 }
 
+/* Threads that are late may still take one. */
+static uint32_t segments_used(const kino__capture *c)
+{
+    uint32_t next = __atomic_load_n(&c->next_segment, __ATOMIC_RELAXED);
+    return next < c->segment_count ? next : c->segment_count;
+}
+
 /* What comes is younger. */
 static void remember_generation(kino__capture *c)
 {
     uint16_t youngest = 0; /* how far from those before */
-    uint32_t used = c->next_segment < c->segment_count ? c->next_segment : c->segment_count;
+    uint32_t used = segments_used(c);
     for (uint32_t i = 0; i < used; i++) {
-        uint64_t last = kino__capture_segment(c, i)->reserved[0];
+        uint64_t last =
+            __atomic_load_n(&kino__capture_segment(c, i)->reserved[0], __ATOMIC_RELAXED);
         uint16_t away = (uint16_t)(last - c->generation);
         if (kino__capture_is_young(c, last) && away > youngest)
             youngest = away;
@@ -389,7 +397,7 @@ static void remember_generation(kino__capture *c)
 /* What readers would take for something. */
 static void empty(kino__capture *c)
 {
-    uint32_t used = c->next_segment < c->segment_count ? c->next_segment : c->segment_count;
+    uint32_t used = segments_used(c);
     for (uint32_t i = 0; i < used; i++) {
         kino_impl_v1_segment *segment = kino__capture_segment(c, i);
         __atomic_store_n(&segment->stamp, 0, __ATOMIC_SEQ_CST);
